@@ -1,0 +1,1 @@
+"""One agreement between teams that share GPUs, and all that is computed from it."""

@@ -1,0 +1,34 @@
+"""What one part of an agreement says against another, and against what an API server would refuse.
+
+Each check takes the agreement and yields findings; none stops at the first, none depends on another's verdict. Limits an
+API server enforces are checked here, before it, with the path in the agreement instead of the one in an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ..findings import Finding
+from ..model import Agreement
+from . import flavors, limits, naming, promises, topologies
+
+CHECKS: tuple[Callable[[Agreement], Iterator[Finding]], ...] = (
+    naming.names,
+    naming.collisions,
+    topologies.levels,
+    flavors.shape,
+    flavors.labels,
+    flavors.overlap,
+    flavors.ratios,
+    promises.references,
+    promises.within_guarantee,
+    promises.within_capacity,
+    promises.node_shapes,
+    limits.objects,
+    limits.quantities,
+)
+
+
+def check(agreement: Agreement) -> list[Finding]:
+    """Every finding on a well-typed agreement."""
+    return [finding for one in CHECKS for finding in one(agreement)]

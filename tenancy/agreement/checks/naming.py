@@ -1,0 +1,80 @@
+"""Names: those a cluster would refuse, and those that two objects would share.
+
+A team's name becomes a ClusterQueue, with `prod` also a Cohort and `<team>-prod`; on KAI `<team>` and
+`<team>-reserved`, which jobs name in a label. So each name is held to the limit of what it becomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..findings import Finding, Path
+from ..hardware import by_flavor
+from ..model import Agreement, Team
+from ..names import LABEL_NAME, SUBDOMAIN, Rule, label_key_problem, name_problem
+
+PROD, RESERVED, SHARED = "-prod", "-reserved", "shared"
+
+
+class Made(NamedTuple):
+    """An object the agreement becomes: its kind, its name and the path that makes it."""
+
+    kind: str
+    name: str
+    path: Path
+    rule: Rule
+
+
+def names(agreement: Agreement) -> Iterator[Finding]:
+    """Each name on its own."""
+    if problem := label_key_problem(agreement.cluster.team_label):
+        yield Finding(("cluster", "team_label"), *problem)
+    refused: set[Path] = set()
+    for made in _made(agreement):
+        problem = name_problem(made.name, made.rule)
+        if problem and made.path not in refused:
+            refused.add(made.path)
+            message, remedy = problem
+            own_name = made.name in (made.path[-1], agreement.cluster.name)
+            yield Finding(made.path, message if own_name else f"its {made.kind} {message}", remedy)
+
+
+def collisions(agreement: Agreement) -> Iterator[Finding]:
+    """Two things that would become one object."""
+    first: dict[tuple[str, str], Path] = {}
+    for made in _made(agreement):
+        other = first.setdefault((made.kind, made.name), made.path)
+        if other != made.path:
+            yield Finding(
+                made.path,
+                f"its {made.kind} {made.name!r} is also made by {'.'.join(map(str, other))}",
+                "give one of them another name",
+            )
+
+
+def _made(agreement: Agreement) -> Iterator[Made]:
+    yield Made("Cohort", agreement.cluster.name, ("cluster", "name"), LABEL_NAME)
+    yield Made("KAI Queue", SHARED, ("cluster",), LABEL_NAME)
+    for kind, table in (("Topology", "topologies"), ("ResourceFlavor", "flavors")):
+        for name in getattr(agreement, table):
+            yield Made(kind, name, (table, name), SUBDOMAIN)
+    for name in agreement.priorities:
+        yield Made("WorkloadPriorityClass", name, ("priorities", name), LABEL_NAME)
+    for name in agreement.departments:
+        yield Made("Cohort", name, ("departments", name), LABEL_NAME)
+        yield Made("KAI Queue", name, ("departments", name), LABEL_NAME)
+    for name, team in agreement.teams.items():
+        path: Path = ("teams", name)
+        yield Made("ClusterQueue", name, path, LABEL_NAME)
+        yield Made("KAI Queue", name, path, LABEL_NAME)
+        if any(amount.count for amount in by_flavor(team.prod, agreement).values()):
+            yield Made("ClusterQueue", name + PROD, path, SUBDOMAIN)
+            yield Made("Cohort", name, path, LABEL_NAME)
+        if _keeps_back(team, agreement):
+            yield Made("KAI Queue", name + RESERVED, path, LABEL_NAME)
+
+
+def _keeps_back(team: Team, agreement: Agreement) -> bool:
+    guaranteed, lendable = by_flavor(team.guaranteed, agreement), by_flavor(team.lendable, agreement)
+    return any(amount.count < guaranteed[flavor].count for flavor, amount in lendable.items() if flavor in guaranteed)

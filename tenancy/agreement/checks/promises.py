@@ -1,0 +1,115 @@
+"""Promises: to flavors that exist, in their unit, within each other and within what the nodes hold."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ..findings import Finding, Severity
+from ..hardware import UNIT_WORDS, Hardware, by_flavor, resolve
+from ..model import Agreement, Amount
+from .flavors import nearest
+
+PROMISES = ("guaranteed", "lendable", "borrowable", "prod")
+
+
+def references(agreement: Agreement) -> Iterator[Finding]:
+    """Departments and flavors that are not there, amounts in a unit that is not the flavor's."""
+    hardware = _hardware(agreement)
+    if not agreement.teams:
+        yield Finding(("teams",), "holds no team", "add a table such as [teams.research]", Severity.ADVICE)
+    for name, team in agreement.teams.items():
+        if team.department is not None and team.department not in agreement.departments:
+            remedy = nearest(team.department, agreement.departments, f"add [departments.{team.department}]")
+            message = f"{team.department!r} is no department of this agreement"
+            yield Finding(("teams", name, "department"), message, remedy)
+        for promise in PROMISES:
+            amounts = getattr(team, promise)
+            if isinstance(amounts, Amount) and len(agreement.flavors) > 1:
+                example = f"write a table such as {{ {next(iter(agreement.flavors))} = {amounts.count} }}"
+                message = f"does not say of which of {len(agreement.flavors)} flavors"
+                yield Finding(("teams", name, promise), message, example)
+            scalar = isinstance(amounts, Amount)
+            for flavor, amount in by_flavor(amounts, agreement).items():
+                path = ("teams", name, promise) if scalar else ("teams", name, promise, flavor)
+                if flavor not in hardware:
+                    message = f"{flavor!r} is no flavor of this agreement"
+                    yield Finding(path, message, nearest(flavor, hardware, "add the flavor"))
+                else:
+                    yield from _unit(path, amount, hardware[flavor])
+
+
+def _unit(path: tuple[str, ...], amount: Amount, hardware: Hardware) -> Iterator[Finding]:
+    if amount.unit == hardware.unit or (amount.unit == "" and hardware.unit != "cpu"):
+        return
+    right = f'"{amount.count} cpu"' if hardware.unit == "cpu" else str(amount.count)
+    what = f"is in {UNIT_WORDS[amount.unit][1]}" if amount.unit else "has no unit"
+    yield Finding(path, f"{what}, flavor {hardware.name!r} is counted in {UNIT_WORDS[hardware.unit][1]}", f"write {right}")
+
+
+def within_guarantee(agreement: Agreement) -> Iterator[Finding]:
+    """Lendable and prod are parts of guaranteed."""
+    for name, team in agreement.teams.items():
+        guaranteed = by_flavor(team.guaranteed, agreement)
+        for promise in ("lendable", "prod"):
+            amounts = getattr(team, promise)
+            for flavor, amount in by_flavor(amounts, agreement).items():
+                most = guaranteed[flavor].count if flavor in guaranteed else 0
+                if amount.count > most and flavor in agreement.flavors:
+                    tail = () if isinstance(amounts, Amount) else (flavor,)
+                    yield Finding(
+                        ("teams", name, promise, *tail),
+                        f"{amount.count} is more than guaranteed ({most})",
+                        f"write at most {most}, or raise guaranteed",
+                    )
+
+
+def within_capacity(agreement: Agreement) -> Iterator[Finding]:
+    """What is guaranteed of a flavor, all teams together, is there."""
+    hardware = _hardware(agreement)
+    sums: dict[str, dict[str, int]] = defaultdict(dict)
+    for name, team in agreement.teams.items():
+        for flavor, amount in by_flavor(team.guaranteed, agreement).items():
+            if amount.count:
+                sums[flavor][name] = amount.count
+    for flavor, by_team in sums.items():
+        found = hardware.get(flavor)
+        total = sum(by_team.values())
+        if found is None or total <= found.capacity or not found.capacity:
+            continue
+        largest = sorted(by_team, key=lambda team: -by_team[team])[:3]
+        shares = " + ".join(f"{team} {by_team[team]}" for team in largest)
+        more = f" + {len(by_team) - 3} more" if len(by_team) > 3 else ""
+        yield Finding(
+            ("flavors", flavor),
+            f"teams are guaranteed {found.count(total)} ({shares}{more}), "
+            f"{found.nodes} nodes of {found.units_per_node} have {found.capacity}",
+            f"lower guarantees by {total - found.capacity}, or add nodes",
+        )
+
+
+def node_shapes(agreement: Agreement) -> Iterator[Finding]:
+    """Advice: a guarantee that is not whole nodes serves whole-node jobs with less than its number."""
+    hardware = _hardware(agreement)
+    for name, team in agreement.teams.items():
+        scalar = isinstance(team.guaranteed, Amount)
+        for flavor, amount in by_flavor(team.guaranteed, agreement).items():
+            found = hardware.get(flavor)
+            if found is None or found.unit != "gpu" or not amount.count:
+                continue
+            rest = amount.count % found.units_per_node
+            if rest:
+                whole = amount.count - rest
+                yield Finding(
+                    ("teams", name, "guaranteed") if scalar else ("teams", name, "guaranteed", flavor),
+                    f"{found.count(amount.count)} are no whole number of nodes of {found.units_per_node}: "
+                    f"jobs that ask for whole nodes reach {whole}",
+                    f"{whole or whole + found.units_per_node} or {whole + found.units_per_node} would be whole nodes"
+                    if whole
+                    else f"{found.units_per_node} would be a whole node",
+                    Severity.ADVICE,
+                )
+
+
+def _hardware(agreement: Agreement) -> dict[str, Hardware]:
+    return {name: resolve(name, flavor) for name, flavor in agreement.flavors.items()}
