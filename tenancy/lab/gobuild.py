@@ -124,6 +124,20 @@ def write(path: Path, data: str | bytes, mode: int = 0o644) -> None:
     os.replace(file.name, path)
 
 
+def link(program: Path, name: Path) -> None:
+    """Gives a program a second name, as a hard link where the disk allows: the engine resolves symbolic ones."""
+    if name.exists():
+        return
+    name.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=name.parent) as scratch:
+        new = Path(scratch) / name.name
+        try:
+            os.link(program, new)
+        except OSError:
+            shutil.copy2(program, new)
+        os.replace(new, name)
+
+
 @contextmanager
 def locked(module: Module, console: Console) -> Iterator[None]:
     """One process at a time works on a module's folder; the others wait and say so. It ends with its process."""

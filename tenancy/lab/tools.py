@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -32,7 +33,7 @@ from rich.console import Console
 from tenancy.lab import gobuild
 from tenancy.lab.gobuild import Files, Module, ToolsError
 
-__all__ = ["GROUPS", "MODULES", "TOOLS", "ToolsError", "environment", "module_dir", "require"]
+__all__ = ["GROUPS", "MODULES", "TOOLS", "ToolsError", "environment", "module_dir", "pulumi_home", "require"]
 
 KUBERNETES = "1.36.3"
 PULUMI = "3.215.0"
@@ -180,32 +181,46 @@ def module_dir(name: str) -> Path:
 
 
 def environment(*names: str, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """An environment in which these programs are on PATH, and in which Pulumi can run Python."""
+    """An environment in which these programs (or groups) are on PATH and in which Pulumi, if named, can run Python."""
     env = dict(os.environ if base is None else base)
-    folders = [str(path.parent) for path in require(names or ("pulumi",)).values()]
-    if not shutil.which("pulumi-language-python", path=env.get("PATH")):
-        folders.append(str(language_host()))
+    found = require(names)
+    folders = [str(path.parent) for name, path in found.items() if TOOLS[name].module != "pulumi"]
+    if pulumi := found.get("pulumi"):
+        if gobuild.cache() in pulumi.parents:
+            home = pulumi_home(found)
+            folders.insert(0, str(home / "bin"))
+            env.setdefault("PULUMI_SKIP_UPDATE_CHECK", "true")
+            if env.setdefault("PULUMI_HOME", str(home)) != str(home):
+                folders.append(str(pulumi.parent))
+        else:
+            folders.insert(0, str(pulumi.parent))
     env["PATH"] = os.pathsep.join([*dict.fromkeys(folders), env.get("PATH", os.defpath)])
     return env
 
 
-def language_host() -> Path:
-    """A folder with the language host of `language_host.py` as commands that the engine finds on PATH.
+def pulumi_home(found: Mapping[str, Path]) -> Path:
+    """What an installed Pulumi keeps in ~/.pulumi, around the programs built here: `bin` and `plugins`.
 
-    It holds two scripts of two lines, for the Python that runs us: the cache is shared by clones, and each clone has an
-    environment of its own. Policy packs do not go through the host in this release of Pulumi, but through a command.
+    The engine warns of a host or a plugin that it meets on PATH, and does not of those in these places. The language host
+    is `language_host.py` under the name the engine looks for, with the Python that runs us: the cache is shared by clones,
+    and each clone has an environment of its own. Policy packs do not go through the host in this release of Pulumi, but
+    through a command of their own.
     """
-    python = sys.executable
+    python, host = sys.executable, Path(__file__).with_name("language_host.py")
     runner = module_dir("pulumi-sdk") / "python/cmd/pulumi-language-python-exec"
     commands = {
-        "pulumi-language-python": f"-m tenancy.lab.language_host --runner '{runner}'",
+        "pulumi-language-python": f"-P '{host}' --runner '{runner}'",
         "pulumi-analyzer-policy-python": "-u -m pulumi.policy",
     }
-    folder = gobuild.cache() / f"python-host-{gobuild.digest(python, *commands.values())}"
+    home = gobuild.cache() / f"pulumi-home-{gobuild.digest(python, *commands.values(), *map(str, found.values()))}"
     for name, arguments in commands.items():
-        if not (folder / name).exists():
-            gobuild.write(folder / name, f"#!/bin/sh\nexec '{python}' {arguments} \"$@\"\n", mode=0o755)
-    return folder
+        if not (home / "bin" / name).exists():
+            gobuild.write(home / "bin" / name, f"#!/bin/sh\nexec '{python}' {arguments} \"$@\"\n", mode=0o755)
+    gobuild.link(found["pulumi"], home / "bin" / "pulumi")
+    if provider := found.get("pulumi-resource-kubernetes"):
+        version = TOOLS["pulumi-resource-kubernetes"].version
+        gobuild.link(provider, home / "plugins" / f"resource-kubernetes-v{version}" / provider.name)
+    return home
 
 
 def _present(tool: Tool) -> Path | None:
@@ -244,14 +259,23 @@ def _says(path: str, tool: Tool) -> bool:
 
 
 def main(argv: list[str]) -> int:
-    """`python -m tenancy.lab.tools [NAME | GROUP]…` makes them and prints where they are; without a name, all but KAI."""
+    """`python -m tenancy.lab.tools [NAME | GROUP]…` makes them and prints where they are; without a name, all but KAI.
+
+    `--export` prints `environment` for a shell to read instead.
+    """
     console = Console(stderr=True)
+    names = [name for name in argv if name != "--export"]
     try:
-        unknown = [name for name in argv if name not in TOOLS and name not in GROUPS]
-        if unknown:
+        if unknown := [name for name in names if name not in TOOLS and name not in GROUPS]:
             raise ToolsError(f"unknown: {', '.join(unknown)}; there are {', '.join([*GROUPS, *TOOLS])}")
-        for name, path in require(argv or ("lab", "pulumi"), console=console).items():
-            print(f"{name:<28} {TOOLS[name].version:<10} {path}")
+        names = names or ["lab", "pulumi"]
+        for name, path in require(names, console=console).items():
+            if "--export" not in argv:
+                print(f"{name:<28} {TOOLS[name].version:<10} {path}")
+        if "--export" in argv:
+            for variable, value in environment(*names).items():
+                if os.environ.get(variable) != value:
+                    print(f"export {variable}={shlex.quote(value)}")
     except ToolsError as error:
         console.print(f"tools: {error}", markup=False, highlight=False, soft_wrap=True)
         return 1
