@@ -38,6 +38,7 @@ class Verdict:
     subjects: tuple[str, ...] = ()
 
 
+POOL = "free pool"
 _EXACT, _APPROXIMATE, _REFUSED = Level.EXACT, Level.APPROXIMATE, Level.REFUSED
 _Case = tuple[Level, str]
 
@@ -66,6 +67,8 @@ def _grouped(plan: Plan, scheduler: Scheduler) -> Iterator[Verdict]:
     for promise, level, how in order:
         yield Verdict(scheduler, promise, level, how, tuple(cases[promise, level, how]))
     for promise, (level, how) in _KUEUE_ALL if scheduler is Scheduler.KUEUE else _KAI_ALL:
+        if promise == POOL and not any(plan.pool.values()):
+            continue
         yield Verdict(scheduler, promise, _REFUSED if why else level, why or how)
 
 
@@ -87,17 +90,14 @@ def _kueue(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterat
         yield "prod", (_EXACT, f"a queue of its own that owns the slice and never borrows; {first}")
 
 
+_ROOM = (
+    "a job is admitted whole by quota; whether nodes have room for each of its pods is not asked where its flavor has no "
+    "topology, so on fragmented nodes some pods of an admitted job may wait"
+)
 _KUEUE_ALL: tuple[tuple[str, _Case], ...] = (
-    ("free pool", (_EXACT, "nominalQuota of the root Cohort, open to every queue")),
+    (POOL, (_EXACT, "nominalQuota of the root Cohort, open to every queue")),
     ("priority", (_EXACT, "in each queue the higher priority goes first and may stop a lower one")),
-    (
-        "whole or not at all",
-        (
-            _APPROXIMATE,
-            "a job is admitted whole by quota; whether nodes have room for each of its pods is not asked where its "
-            "flavor has no topology, so on fragmented nodes some pods of an admitted job may wait",
-        ),
-    ),
+    ("whole or not at all", (_APPROXIMATE, _ROOM)),
 )
 
 
@@ -124,10 +124,13 @@ def _kai(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator
 
 
 _KAI_ALL: tuple[tuple[str, _Case], ...] = (
-    ("free pool", (_EXACT, "part of the quota of 'shared', over quota for every queue in it")),
+    (POOL, (_EXACT, "part of the quota of 'shared', over quota for every queue in it")),
     (
         "priority",
-        (_APPROXIMATE, "in each queue the higher priority goes first; one of 100 or more is never stopped, whatever comes"),
+        (
+            _APPROXIMATE,
+            "in each queue the higher priority goes first; one of 100 or more is never stopped, whatever comes",
+        ),
     ),
     (
         "whole or not at all",
@@ -147,7 +150,9 @@ def markdown(plan: Plan, found: list[Verdict]) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for it in found:
-        lines.append(f"| {it.scheduler} | {it.promise} | {it.level} | {subjects_text(it)} | {it.how.replace('|', '/')} |")
+        lines.append(
+            f"| {it.scheduler} | {it.promise} | {it.level} | {subjects_text(it)} | {it.how.replace('|', '/')} |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -33,7 +33,9 @@ def refusal(plan: Plan) -> str | None:
     if len(plan.flavors) == 1 and plan.flavors[0].unit == "gpu":
         return None
     if len(plan.flavors) == 1:
-        return f"flavor {plan.flavors[0].name!r} is counted in {plan.flavors[0].unit}s, and only whole GPUs are translated"
+        return (
+            f"flavor {plan.flavors[0].name!r} is counted in {plan.flavors[0].unit}s, and only whole GPUs are translated"
+        )
     return (
         f"a KAI Queue has one GPU number and the agreement {len(plan.flavors)} flavors "
         f"({', '.join(flavor.name for flavor in plan.flavors)}): a tree and node pool for each is not translated yet"

@@ -93,7 +93,9 @@ def department_cohort(plan: Plan, department: DepartmentPlan) -> Object:
 
 def team_queue(plan: Plan, team: TeamPlan) -> Object:
     """The whole of a team without prod: nominalQuota G, lendingLimit L, borrowingLimit B."""
-    return _queue(plan, team, team.name, parent_of(plan, team), _groups(plan, *_team_limits(team), nominal=_guaranteed(team)))
+    return _queue(
+        plan, team, team.name, parent_of(plan, team), _groups(plan, *_team_limits(team), nominal=_guaranteed(team))
+    )
 
 
 def team_cohort(plan: Plan, team: TeamPlan) -> Object:

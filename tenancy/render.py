@@ -80,7 +80,9 @@ def differences(folder: Path, files: Mapping[str, str]) -> Iterator[Difference]:
         elif name not in files:
             yield Difference(name, "unexpected")
         elif (old := _read(folder / name)) != files[name]:
-            lines = difflib.unified_diff(old.splitlines(), files[name].splitlines(), "in the folder", "from the agreement", "", "", 2)
+            lines = difflib.unified_diff(
+                old.splitlines(), files[name].splitlines(), "in the folder", "from the agreement", "", "", 2
+            )
             yield Difference(name, "changed", tuple(lines))
 
 

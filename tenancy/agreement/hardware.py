@@ -20,7 +20,11 @@ FLAVOR_LABEL = "tenancy.dev/flavor"  # ties a flavor to its nodes where the agre
 CPU_PER_GPU = 8_000  # milli-CPU; taken where neither cpu_per_gpu nor cpu_per_node is given
 MEMORY_PER_GPU = 64 * 2**30
 MEBIBYTE = 2**20
-UNIT_WORDS: Mapping[Unit, tuple[str, str]] = {"gpu": ("GPU", "GPUs"), "slice": ("slice", "slices"), "cpu": ("CPU", "CPUs")}
+UNIT_WORDS: Mapping[Unit, tuple[str, str]] = {
+    "gpu": ("GPU", "GPUs"),
+    "slice": ("slice", "slices"),
+    "cpu": ("CPU", "CPUs"),
+}
 
 
 @dataclass(frozen=True, slots=True)

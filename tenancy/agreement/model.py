@@ -8,7 +8,8 @@ but in `checks`, so that a person sees every problem of a file at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
@@ -20,7 +21,8 @@ MAX_AMOUNT = 10**9
 SCALAR, TABLE = "(scalar)", "(table)"
 
 
-class Amount(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Amount:
     """A number of GPUs, slices or CPUs as the file wrote it; `unit` is empty where it wrote a bare number."""
 
     count: int
@@ -36,8 +38,12 @@ def _amount(value: object) -> Amount:
         return value
     if isinstance(value, str):
         return _amount_text(value)
-    if isinstance(value, float) or isinstance(value, bool) or not isinstance(value, int):
-        whole = f"write {int(value)}" if isinstance(value, float) and value.is_integer() else 'write a number such as 8, or "640 cpu"'
+    if isinstance(value, float | bool) or not isinstance(value, int):
+        whole = (
+            f"write {int(value)}"
+            if isinstance(value, float) and value.is_integer()
+            else 'write a number such as 8, or "640 cpu"'
+        )
         raise _problem(f"{shown(value)} is not a whole number of GPUs, slices or CPUs", whole)
     return _amount_in_range(value, "")
 
@@ -46,7 +52,9 @@ def _amount_text(text: str) -> Amount:
     number, _, unit = text.strip().partition(" ")
     unit = unit.strip().removesuffix("s")
     if not (number.isascii() and number.isdigit()) or unit not in ("", "gpu", "slice", "cpu"):
-        raise _problem(f"{shown(text)} is not a quantity of GPUs, slices or CPUs", 'write a whole number such as 8, or "640 cpu"')
+        raise _problem(
+            f"{shown(text)} is not a quantity of GPUs, slices or CPUs", 'write a whole number such as 8, or "640 cpu"'
+        )
     if len(number) > 12:
         raise _problem(f"{shown(text)} is too large", f"at most {MAX_AMOUNT} is possible")
     return _amount_in_range(int(number), unit)  # type: ignore[arg-type]
@@ -71,7 +79,9 @@ def _quantity(parse: Callable[[str], int], example: str) -> Callable[[object], i
         except ValueError as error:
             raise _problem(str(error), f"write one such as {example}") from None
         if number == 0:
-            raise _problem(f"{shown(value)} is zero, and a job without it could never be admitted", f"write one such as {example}")
+            raise _problem(
+                f"{shown(value)} is zero, and a job without it could never be admitted", f"write one such as {example}"
+            )
         return number
 
     return read
@@ -216,13 +226,16 @@ class Team(_Table):
         default_factory=dict, description="Available to the team whenever it asks, within the time a reclaim takes."
     )
     lendable: Amounts = Field(
-        default_factory=dict, description="The part of guaranteed that others may use while it is idle; default: all of it."
+        default_factory=dict,
+        description="The part of guaranteed that others may use while it is idle; default: all of it.",
     )
     borrowable: Amounts = Field(
-        default_factory=dict, description="How far above guaranteed the team may go on what others lend; default: no limit."
+        default_factory=dict,
+        description="How far above guaranteed the team may go on what others lend; default: no limit.",
     )
     prod: Amounts = Field(
-        default_factory=dict, description="A slice of guaranteed for jobs that never borrow and take it back at once; default: 0."
+        default_factory=dict,
+        description="A slice of guaranteed for jobs that never borrow and take it back at once; default: 0.",
     )
 
 

@@ -21,7 +21,9 @@ class Rule:
 
 _ALNUM = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 SUBDOMAIN = Rule(
-    re.compile(rf"{_ALNUM}(\.{_ALNUM})*", re.ASCII), 253, "lower-case letters, digits, '-' and '.', a letter or digit at both ends"
+    re.compile(rf"{_ALNUM}(\.{_ALNUM})*", re.ASCII),
+    253,
+    "lower-case letters, digits, '-' and '.', a letter or digit at both ends",
 )
 LABEL_NAME = Rule(SUBDOMAIN.pattern, 63, SUBDOMAIN.words)
 LABEL_VALUE = Rule(
@@ -54,4 +56,6 @@ def label_key_problem(key: str) -> tuple[str, str] | None:
 def _hint(name: str, rule: Rule) -> str:
     """The nearest acceptable spelling, when there is an obvious one."""
     near = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")
-    return f", for instance {near!r}" if near and near != name and rule.pattern.fullmatch(near) and len(near) <= 63 else ""
+    return (
+        f", for instance {near!r}" if near and near != name and rule.pattern.fullmatch(near) and len(near) <= 63 else ""
+    )

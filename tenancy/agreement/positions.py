@@ -25,7 +25,7 @@ class Positions:
         self._lines = text.encode("utf-8", "surrogatepass").split(b"\n")
         self._found: dict[Path, tuple[int, int]] = {}
         self._array_lengths: dict[Path, int] = {}
-        self._walk(Parser(_LANGUAGE).parse("\n".encode().join(self._lines)).root_node)
+        self._walk(Parser(_LANGUAGE).parse(b"\n".join(self._lines)).root_node)
 
     def of(self, path: Path) -> tuple[int, int]:
         """Line and column of the value at `path`, or of the nearest table around it; (1, 1) for the whole file."""
@@ -44,7 +44,7 @@ class Positions:
         header = next((child for child in node.named_children if child.type in _KEYS), None)
         if header is None:
             return
-        path = tuple(_parts(header))
+        path: Path = tuple(_parts(header))
         if node.type == "table_array_element":
             index = self._array_lengths.get(path, 0)
             self._array_lengths[path] = index + 1

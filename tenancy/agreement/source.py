@@ -51,7 +51,9 @@ def loads(data: bytes | str, file: str = "<agreement>") -> Loaded:
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     if len(data) > MAX_BYTES:
-        return _unusable(file, f"is larger than {MAX_BYTES // 2**20} MiB", "an agreement of a thousand teams is under 1 MiB")
+        return _unusable(
+            file, f"is larger than {MAX_BYTES // 2**20} MiB", "an agreement of a thousand teams is under 1 MiB"
+        )
     text = _decode(data, file)
     if isinstance(text, Finding):
         return Loaded(None, (text,))
@@ -82,7 +84,9 @@ def _decode(data: bytes, file: str) -> str | Finding:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-        return Finding((), f"byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8").at(file, line, column)
+        return Finding((), f"byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8").at(
+            file, line, column
+        )
 
 
 def _parse(text: str, file: str) -> dict[str, Any] | Finding:
@@ -93,11 +97,15 @@ def _parse(text: str, file: str) -> dict[str, Any] | Finding:
         end = (text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1)
         line, column = (int(match[1]), int(match[2])) if match and match[1] else end
         message = _PLACE.sub("", str(error))
-        return Finding((), f"is not TOML: {message[:1].lower()}{message[1:]}", "see toml.io for the format").at(file, line, column)
+        return Finding((), f"is not TOML: {message[:1].lower()}{message[1:]}", "see toml.io for the format").at(
+            file, line, column
+        )
     except RecursionError:
         return Finding((), "is nested too deeply", "an agreement is at most four tables deep").at(file, 1, 1)
     except ValueError:  # a number beyond what Python will read, a date that does not exist
-        return Finding((), "holds a number or date that cannot be read", "amounts are whole numbers such as 8").at(file, 1, 1)
+        return Finding((), "holds a number or date that cannot be read", "amounts are whole numbers such as 8").at(
+            file, 1, 1
+        )
 
 
 def _place(findings: list[Finding], text: str, file: str) -> tuple[Finding, ...]:

@@ -42,7 +42,9 @@ def _capacity(path: Path, flavor: Flavor) -> Iterator[Finding]:
     elif not flavor.gpus_per_node and not flavor.cpu_per_node:
         yield Finding(path, "has no capacity: neither gpus_per_node nor cpu_per_node", "give it one of them")
     elif not flavor.gpus_per_node and (flavor.cpu_per_node or 0) < 1000:
-        yield Finding((*path, "cpu_per_node"), "has no capacity: less than one CPU per node", "CPU flavors count whole CPUs")
+        yield Finding(
+            (*path, "cpu_per_node"), "has no capacity: less than one CPU per node", "CPU flavors count whole CPUs"
+        )
     if not flavor.gpus_per_node and flavor.cpu_per_node and not flavor.memory_per_node:
         yield Finding(path, "has CPUs but no memory", 'add memory_per_node, such as "256Gi"')
 
@@ -58,7 +60,11 @@ def _mig(path: Path, flavor: Flavor) -> Iterator[Finding]:
         yield Finding((*path, "mig", "profile"), f"an {mig.gpu} cannot be cut into {mig.profile!r}", remedy)
     elif mig.slices is not None and mig.slices > profiles[mig.profile]:
         most = profiles[mig.profile]
-        yield Finding((*path, "mig", "slices"), f"{mig.slices} slices of {mig.profile} do not fit an {mig.gpu}", f"at most {most} do")
+        yield Finding(
+            (*path, "mig", "slices"),
+            f"{mig.slices} slices of {mig.profile} do not fit an {mig.gpu}",
+            f"at most {most} do",
+        )
 
 
 def labels(agreement: Agreement) -> Iterator[Finding]:
@@ -104,7 +110,9 @@ def ratios(agreement: Agreement) -> Iterator[Finding]:
             if getattr(flavor, key) is not None and key not in wanted:
                 right = next((right for right in wanted if right.partition("_")[0] == key.partition("_")[0]), None)
                 remedy = f"write {right}" if right else "remove it: memory follows the CPUs of a node"
-                yield Finding(("flavors", name, key), f"does not fit: the flavor is counted in {hardware.unit}s", remedy)
+                yield Finding(
+                    ("flavors", name, key), f"does not fit: the flavor is counted in {hardware.unit}s", remedy
+                )
         for key, ratio, node in (
             ("cpu", hardware.cpu, flavor.cpu_per_node),
             ("memory", hardware.memory, flavor.memory_per_node),

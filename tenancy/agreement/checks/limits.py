@@ -48,7 +48,9 @@ def quantities(agreement: Agreement) -> Iterator[Finding]:
         hardware = resolve(name, flavor)
         most = max(hardware.cpu, hardware.memory, 1)
         if hardware.capacity * most > MAX_QUANTITY:
-            yield Finding(("flavors", name), "is larger than a quantity can hold (2^63 - 1 bytes)", "lower nodes or memory")
+            yield Finding(
+                ("flavors", name), "is larger than a quantity can hold (2^63 - 1 bytes)", "lower nodes or memory"
+            )
             continue
         for team_name, team in agreement.teams.items():
             amount = by_flavor(team.borrowable, agreement).get(name)
@@ -59,4 +61,6 @@ def quantities(agreement: Agreement) -> Iterator[Finding]:
 
 def _over(limit: Limit, count: int, path: Path) -> Iterator[Finding]:
     if count > limit.most:
-        yield Finding(path, f"{count} {limit.what} are too many for one {limit.kind}", f"Kueue takes at most {limit.most}")
+        yield Finding(
+            path, f"{count} {limit.what} are too many for one {limit.kind}", f"Kueue takes at most {limit.most}"
+        )

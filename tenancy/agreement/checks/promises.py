@@ -44,7 +44,9 @@ def _unit(path: tuple[str, ...], amount: Amount, hardware: Hardware) -> Iterator
         return
     right = f'"{amount.count} cpu"' if hardware.unit == "cpu" else str(amount.count)
     what = f"is in {UNIT_WORDS[amount.unit][1]}" if amount.unit else "has no unit"
-    yield Finding(path, f"{what}, flavor {hardware.name!r} is counted in {UNIT_WORDS[hardware.unit][1]}", f"write {right}")
+    yield Finding(
+        path, f"{what}, flavor {hardware.name!r} is counted in {UNIT_WORDS[hardware.unit][1]}", f"write {right}"
+    )
 
 
 def within_guarantee(agreement: Agreement) -> Iterator[Finding]:

@@ -30,4 +30,6 @@ def levels(agreement: Agreement) -> Iterator[Finding]:
             yield Finding(path, f"{HOSTNAME!r} is not the last level", "a host holds nothing narrower: put it last")
         known = [level for level in topology.levels if level in KNOWN_ORDER[:-1]]
         if known != sorted(known, key=KNOWN_ORDER.index):
-            yield Finding(path, f"{known[0]!r} cannot be wider than {known[1]!r}", "order the levels from widest to narrowest")
+            yield Finding(
+                path, f"{known[0]!r} cannot be wider than {known[1]!r}", "order the levels from widest to narrowest"
+            )

@@ -1,0 +1,5 @@
+"""`python -m tenancy`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,40 @@
+"""The commands: parse, call one function, print its result.
+
+Exit codes are the same everywhere: 0 fine, 1 the answer is no (drift, a broken promise), 2 the input is wrong. What a
+command needs is imported when it runs, so that `check` and `render` never wait for a cluster client or Pulumi.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from . import agreement, lab, manifests, status
+
+app = typer.Typer(
+    name="tenancy",
+    help="One GPU agreement between teams: check it, show it, render it, and run it on a lab.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(agreement.check)
+app.command()(agreement.show)
+app.command()(manifests.render)
+app.command()(agreement.schema)
+app.command()(status.status)
+app.add_typer(lab.app, name="lab")
+
+
+def main() -> None:
+    """Entry point of `tenancy` and `python -m tenancy`."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # the reader (`| head`) has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)

@@ -1,0 +1,69 @@
+"""`render`: the manifests and the fidelity report, written or compared."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import common
+from .common import DEFAULT_FILE, NO, WRONG_INPUT, File
+
+MOST_LINES = 60
+
+
+def render(
+    file: File = DEFAULT_FILE,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder that holds the rendered files.")] = Path(
+        "rendered"
+    ),
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where DIR and FILE disagree.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if a scheduler refuses a promise.")] = False,
+) -> None:
+    """Write DIR/kueue/*.yaml, DIR/kai/*.yaml and DIR/fidelity.md, or compare them with what is there."""
+    from .. import fidelity
+    from .. import render as rendering
+
+    plan = common.plan_of(file)
+    files = rendering.rendered(plan)
+    refused = fidelity.refused(fidelity.verdicts(plan))
+    if check:
+        _compare(out, files)
+    else:
+        try:
+            rendering.write(out, files)
+        except (rendering.RenderRefused, OSError) as error:
+            common.stop(f"{out}: nothing was written: {error}", WRONG_INPUT)
+        print(f"{out}: {len(files)} files")
+    for verdict in refused:
+        subjects = fidelity.subjects_text(verdict)
+        print(f"{verdict.scheduler} refuses {verdict.promise} for {subjects}: {verdict.how}", file=sys.stderr)
+    if strict and refused:
+        raise typer.Exit(NO)
+
+
+def _compare(out: Path, files: dict[str, str]) -> None:
+    from .. import render as rendering
+
+    found = list(rendering.differences(out, files))
+    for difference in found:
+        print(f"{out / difference.file}: {_WORDS[difference.kind]}")
+        for line in difference.lines[:MOST_LINES]:
+            print(f"  {line}")
+        if len(difference.lines) > MOST_LINES:
+            print(f"  … and {len(difference.lines) - MOST_LINES} more lines")
+    if found:
+        print(
+            f"{out} and the agreement disagree on {len(found)} of {len(files)} files; `tenancy render` without --check mends it"
+        )
+        raise typer.Exit(NO)
+    print(f"{out}: {len(files)} files agree")
+
+
+_WORDS = {
+    "missing": "is missing",
+    "unexpected": "should not be there: the agreement does not make it",
+    "changed": "differs (- in the folder, + from the agreement)",
+}
