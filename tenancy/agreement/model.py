@@ -182,7 +182,7 @@ class Mig(_Table):
 
 
 class Taint(_Table):
-    """A taint of a flavor's nodes; jobs that are given the flavor get the matching toleration."""
+    """`taints = [{…}]`: a taint of the flavor's nodes; jobs that are given the flavor get the matching toleration."""
 
     key: str = Field(description="The taint's key.", examples=["nvidia.com/gpu"])
     value: str = Field(default="", description="The taint's value.", examples=["present"])
