@@ -1,0 +1,60 @@
+# The tasks of this repo. What is longer than a line is a script in tools/.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help up down status play test unit lint types tools setup render bench docs-check format lock
+
+BIN := .venv/bin
+
+help: ## List these tasks
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+up: ## Show the agreement, make the tools, start a lab, run `pulumi up` on it, play a scene
+	@tools/up
+
+down: ## Stop the lab and remove all that `make up` wrote (not the cache of tools)
+	@tools/down
+
+status: setup ## Show each team's guaranteed, lendable, used, lent and borrowed GPUs
+	@$(BIN)/tenancy status
+
+play: setup ## Play the scene again: research borrows what training lends, training comes back
+	@$(BIN)/tenancy lab play
+
+test: lint types ## Everything CI runs: lint, types, unit tests, tests on a real control plane
+	@$(BIN)/python -m tenancy.lab.tools lab pulumi kai
+	@$(BIN)/pytest
+
+unit: setup ## The tests that need only Python
+	@$(BIN)/pytest -m 'not lab'
+
+lint: setup ## Style, imports that point one way, rendered files that agree, a current reference
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/lint-imports
+	@$(BIN)/tenancy render --check
+	@$(MAKE) --no-print-directory docs-check
+
+types: setup ## mypy --strict
+	@$(BIN)/mypy
+
+render: setup ## Write rendered/ from tenancy.toml
+	@$(BIN)/tenancy render
+
+bench: setup ## Measure the slow things beside what one would run instead
+	@$(BIN)/python -m bench
+
+docs-check: setup ## Check that docs/reference.md is what the model says
+	@$(BIN)/python docs/make_reference.py --check
+
+format: setup ## Format the Python code
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+tools: setup ## Find or build the programs the lab needs (also: .venv/bin/python -m tenancy.lab.tools kai)
+	@$(BIN)/python -m tenancy.lab.tools
+
+setup: ## Make .venv from the lock file
+	@tools/setup
+
+lock: ## Write the lock files anew from pyproject.toml (docs/decisions/0001)
+	@tools/lock
