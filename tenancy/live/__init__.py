@@ -1,0 +1,1 @@
+"""What needs a cluster: reach it, read who has what."""

@@ -1,0 +1,25 @@
+"""A client for a cluster, and the kinds that are read through it."""
+
+from __future__ import annotations
+
+from lightkube import Client, KubeConfig
+from lightkube.core.exceptions import ConfigError
+from lightkube.generic_resource import create_global_resource, create_namespaced_resource
+
+from .reach import REMEDY, Unreachable, require_reachable
+
+ClusterQueue = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues")
+LocalQueue = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "LocalQueue", "localqueues")
+Workload = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
+ResourceFlavor = create_global_resource("kueue.x-k8s.io", "v1beta2", "ResourceFlavor", "resourceflavors")
+KaiQueue = create_global_resource("scheduling.run.ai", "v2", "Queue", "queues")
+
+
+def connect(kubeconfig: str | None, context: str | None = None) -> Client:
+    """A client for a cluster that answers. Raises Unreachable, also where the kubeconfig is of no use."""
+    require_reachable(kubeconfig, context)
+    try:
+        config = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
+        return Client(config.get(context))
+    except (ConfigError, KeyError, AssertionError) as error:
+        raise Unreachable(f"the kubeconfig cannot be used: {error}. {REMEDY}") from None
