@@ -1,0 +1,185 @@
+"""The controllers that a lab can run, one row each.
+
+A row says what the controller needs (objects, files, ports), which processes it is, and how to see that it works.
+Adding a controller is adding a row. Its programs come from `tools`, which builds them, or, where no package registry
+has the controller, from a folder that the user brings: `TENANCY_CONTROLLERS`, with `NAME/bin` and `NAME/crds` in it.
+
+In a process's texts `{folder}` is the controller's own folder in the lab, and each of its ports goes by its name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lightkube import Client
+
+from ..live.clients import ResourceFlavor
+from . import manifests
+from .folder import LabError
+from .manifests import Object, Site
+
+GIVEN_VARIABLE = "TENANCY_CONTROLLERS"
+KAI_PORTS = ("scheduler", "binder", "podgrouper", "queuecontroller", "podgroupcontroller", "admission")
+OFF = "--metrics-bind-address=0"
+PROBES = "--health-probe-bind-address=127.0.0.1:{%s}"
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process, named as its program. `ready` is a port and path on loopback that answers 200 once the process does
+    its work; without one it is enough that it runs."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    ready: str = ""
+
+
+@dataclass(frozen=True)
+class Controller:
+    """One row. `names` are what its certificate is valid for besides loopback; `works` asks the cluster itself."""
+
+    name: str
+    processes: tuple[Process, ...]
+    ports: tuple[str, ...] = ()
+    objects: Callable[[Site], Iterable[Object]] = manifests.given_crds
+    files: Callable[[Site], Mapping[str, bytes]] = lambda site: {}
+    names: tuple[str, ...] = ()
+    works: Callable[[Client], bool] = lambda client: True
+    given: bool = False
+    tools: str = ""  # the group of `tools` that builds its programs
+
+
+def kueue_works(client: Client) -> bool:
+    """Whether a ResourceFlavor passes Kueue's webhooks; nothing is kept of it."""
+    probe = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "lab-probe"}}
+    made: Mapping[str, Any] = client.create(ResourceFlavor.from_dict(probe), dry_run=True)
+    return bool(made["metadata"].get("finalizers"))
+
+
+def _fake_gpu(name: str, *arguments: str) -> Process:
+    environment = {
+        "TOPOLOGY_CM_NAME": "topology",
+        "TOPOLOGY_CM_NAMESPACE": manifests.FAKE_GPU_NAMESPACE,
+        "FAKE_GPU_OPERATOR_NAMESPACE": manifests.FAKE_GPU_NAMESPACE,
+        "RESOURCE_RESERVATION_NAMESPACE": manifests.RESERVATIONS,
+    }
+    return Process(name, arguments, environment)
+
+
+CONTROLLERS = {
+    row.name: row
+    for row in (
+        Controller(
+            name="kueue",
+            processes=(Process("kueue", ("--config={folder}/kueue.json",), ready="{health}/readyz"),),
+            ports=("webhook", "health", "metrics"),
+            objects=manifests.kueue_objects,
+            files=manifests.kueue_files,
+            names=manifests.KUEUE_NAMES,
+            works=kueue_works,
+            tools="kueue",
+        ),
+        # Its admission has no flag for the address it listens on, and takes all of them; the scheduler's plugin server
+        # has none either, and is off: it finds no port -1.
+        Controller(
+            name="kai",
+            processes=(
+                Process(
+                    "kai-scheduler",
+                    ("--listen-address=127.0.0.1:{scheduler}", "--plugin-server-port=-1"),
+                    ready="{scheduler}/metrics",
+                ),
+                Process(
+                    "kai-binder",
+                    ("--metrics-bind-address=127.0.0.1:{binder}", "--health-probe-bind-address=0", "--fake-gpu-nodes"),
+                    ready="{binder}/metrics",
+                ),
+                Process(
+                    "kai-podgrouper",
+                    (OFF, PROBES % "podgrouper"),
+                    ready="{podgrouper}/readyz",
+                ),
+                Process(
+                    "kai-queuecontroller",
+                    ("--enable-webhook=false", "--metrics-listen-address=127.0.0.1:{queuecontroller}"),
+                    ready="{queuecontroller}/metrics",
+                ),
+                Process(
+                    "kai-podgroupcontroller",
+                    ("--enable-podgroup-webhook=false", PROBES % "podgroupcontroller"),
+                    ready="{podgroupcontroller}/readyz",
+                ),
+                Process(
+                    "kai-admission",
+                    (
+                        "--gpu-sharing-enabled",
+                        "--fake-gpu-nodes",
+                        "--gpu-pod-runtime-class-name=",
+                        "--webhook-addr={webhook}",
+                        OFF,
+                        PROBES % "admission",
+                    ),
+                    environment={"TMPDIR": "{folder}"},  # its certificate has no flag
+                    ready="{admission}/readyz",
+                ),
+            ),
+            ports=(*KAI_PORTS, "webhook"),
+            objects=manifests.kai_objects,
+            files=manifests.kai_files,
+            tools="kai",
+        ),
+        Controller(
+            name="fake-gpu-operator",
+            processes=(_fake_gpu("status-updater"), _fake_gpu("kwok-gpu-device-plugin")),
+            objects=manifests.fake_gpu_objects,
+            given=True,
+        ),
+        Controller(
+            name="namespace-configuration-operator",
+            processes=(
+                Process(
+                    "namespace-configuration-operator",
+                    ("--metrics-bind-address=127.0.0.1:0", PROBES % "health"),
+                    {"OPERATOR_NAME": "namespace-configuration-operator"},
+                    ready="{health}/readyz",
+                ),
+            ),
+            ports=("health",),
+            given=True,
+        ),
+    )
+}
+ALWAYS = ("kueue",)
+
+
+def chosen(names: Iterable[str]) -> list[Controller]:
+    """The rows for these names, after those that every lab has. Raises LabError for a name that is no row's."""
+    wanted = dict.fromkeys([*ALWAYS, *names])
+    if unknown := [name for name in wanted if name not in CONTROLLERS]:
+        optional = ", ".join(name for name in CONTROLLERS if name not in ALWAYS)
+        raise LabError(f"the lab has no controller {', '.join(map(repr, unknown))}; there are {optional}")
+    return [CONTROLLERS[name] for name in wanted]
+
+
+def given_folder(row: Controller) -> Path | None:
+    """What the user brought for the controller; None where it is built. Raises LabError when it is not there."""
+    if not row.given:
+        return None
+    programs = ", ".join(process.name for process in row.processes)
+    root = os.environ.get(GIVEN_VARIABLE)
+    wanted = f"a folder {row.name}/bin with {programs} and {row.name}/crds with its CRDs"
+    if not root:
+        raise LabError(f"{row.name} is in no package registry: set {GIVEN_VARIABLE} to a folder that holds {wanted}")
+    folder = Path(root).resolve() / row.name
+    for process in row.processes:
+        if not os.access(folder / "bin" / process.name, os.X_OK):
+            raise LabError(
+                f"{row.name} is in no package registry, and {GIVEN_VARIABLE}={root} has no program "
+                f"{row.name}/bin/{process.name}: it must hold {wanted}"
+            )
+    return folder

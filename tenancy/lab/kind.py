@@ -1,0 +1,7 @@
+"""The lab on kind."""
+
+from __future__ import annotations
+
+
+def delete(name: str) -> None:
+    raise NotImplementedError
