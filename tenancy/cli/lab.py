@@ -1,0 +1,108 @@
+"""`lab up|down|status|play`: a real control plane on this machine, with the agreement's hardware simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from . import common
+from .common import DEFAULT_FILE, NO, File, Json
+
+app = typer.Typer(
+    help="A real API server, Kueue and KAI on this machine, with simulated nodes.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+Name = Annotated[
+    str, typer.Option("--name", "--lab", metavar="NAME", help="The lab's name; each has its own processes.")
+]
+With = Annotated[
+    list[str] | None, typer.Option("--with", metavar="CONTROLLER", help="Also run kai, or one of TENANCY_CONTROLLERS.")
+]
+On = Annotated[
+    str, typer.Option("--on", metavar="kwok|kind", help="Processes on this machine, or a kind cluster in Docker.")
+]
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What the lab cannot do is a sentence and exit 1, never a traceback."""
+    from ..lab.folder import LabError
+    from ..lab.tools import ToolsError
+    from ..live.reach import Unreachable
+    from ..live.usage import NotThere
+
+    try:
+        yield
+    except (LabError, ToolsError, Unreachable, NotThere) as error:
+        common.stop(f"lab: {error}", NO)
+
+
+@app.command()
+def up(file: File = DEFAULT_FILE, name: Name = "lab", with_: With = None, on: On = "kwok") -> None:
+    """Bring a lab up for an agreement, or add to the one that is up what it lacks."""
+    plan = common.plan_of(file)
+    if on not in ("kwok", "kind"):
+        common.stop(f"--on {on}: there are kwok and kind")
+    with told():
+        from ..lab import kind, lab
+
+        start = kind.up if on == "kind" else lab.up
+        it = start(plan, name, with_ or (), report=lambda line: print(f"  {line}", flush=True))
+        print(f"lab {name} is up: {it.kubeconfig}")
+
+
+@app.command()
+def down(
+    name: Name = "lab", every: Annotated[bool, typer.Option("--all", help="Every lab of this project.")] = False
+) -> None:
+    """Take a lab down: no process and no file of it is left."""
+    with told():
+        from ..lab import lab
+
+        for one in lab.names() if every else [name]:
+            print(f"lab {one} is down" if lab.down(one) else f"there is no lab {one}")
+
+
+@app.command()
+def status(
+    name: Annotated[str | None, typer.Option("--name", "--lab", metavar="NAME", help="Only this lab.")] = None,
+    json: Json = False,
+) -> None:
+    """Say how the labs of this project are. Exit 1 when one that is asked for is not there or not fine."""
+    with told():
+        from ..lab import lab
+
+        names = lab.names() if name is None else [name]
+        found = [one for one in map(lab.status, names) if one]
+    if json:
+        common.print_json([one.as_dict() for one in found])
+    else:
+        for one in found:
+            print(one)
+        if not found:
+            print("there is no lab" + (f" {name}" if name else ""))
+    if any(not one.fine for one in found) or (name and not found):
+        raise typer.Exit(NO)
+
+
+@app.command()
+def play(
+    file: File = DEFAULT_FILE,
+    name: Name = "lab",
+    scheduler: Annotated[str, typer.Option("--scheduler", metavar="kueue|kai", help="Who schedules.")] = "kueue",
+) -> None:
+    """Play a scene with real jobs: one team borrows what another lends, the other comes back and gets it."""
+    plan = common.plan_of(file)
+    if scheduler not in ("kueue", "kai"):
+        common.stop(f"--scheduler {scheduler}: there are kueue and kai")
+    with told():
+        from ..lab import scene
+
+        kept = scene.play(plan, name, scheduler, tell=print)
+    if not kept:
+        raise typer.Exit(NO)
