@@ -38,9 +38,9 @@ class Verdict:
     subjects: tuple[str, ...] = ()
 
 
-POOL = "free pool"
 _EXACT, _APPROXIMATE, _REFUSED = Level.EXACT, Level.APPROXIMATE, Level.REFUSED
 _Case = tuple[Level, str]
+_ORDER = ("guaranteed", "lendable", "borrowable", "prod")
 
 
 def verdicts(plan: Plan) -> list[Verdict]:
@@ -55,29 +55,35 @@ def refused(found: list[Verdict]) -> list[Verdict]:
 def _grouped(plan: Plan, scheduler: Scheduler) -> Iterator[Verdict]:
     """One verdict for all teams and flavors that a promise is kept alike for."""
     why = kai.refusal(plan) if scheduler is Scheduler.KAI else None
-    judge = _kueue if scheduler is Scheduler.KUEUE else _kai
+    to_team, to_all = (_kueue, _kueue_all) if scheduler is Scheduler.KUEUE else (_kai, _kai_all)
     cases: dict[tuple[str, Level, str], list[str]] = {}
     for team in plan.teams:
         for flavor in plan.flavors:
-            for promise, (level, how) in judge(plan, team, flavor, team.shares[flavor.name]):
+            for promise, (level, how) in to_team(plan, team, flavor, team.shares[flavor.name]):
                 key = (promise, _REFUSED, why) if why else (promise, level, how)
                 subject = team.name if len(plan.flavors) == 1 else f"{team.name} ({flavor.name})"
                 cases.setdefault(key, []).append(subject)
     order = sorted(cases, key=lambda key: _ORDER.index(key[0]))
     for promise, level, how in order:
         yield Verdict(scheduler, promise, level, how, tuple(cases[promise, level, how]))
-    for promise, (level, how) in _KUEUE_ALL if scheduler is Scheduler.KUEUE else _KAI_ALL:
-        if promise == POOL and not any(plan.pool.values()):
-            continue
-        yield Verdict(scheduler, promise, _REFUSED if why else level, why or how)
-
-
-_ORDER = ("guaranteed", "lendable", "borrowable", "prod")
+    if why:
+        yield Verdict(scheduler, "all else", _REFUSED, why)
+        return
+    for promise, (level, how) in to_all(plan):
+        yield Verdict(scheduler, promise, level, how)
 
 
 def _kueue(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator[tuple[str, _Case]]:
     if share.guaranteed:
-        yield "guaranteed", (_EXACT, "nominalQuota; what others borrowed of it is reclaimed (reclaimWithinCohort: Any)")
+        how = "nominalQuota; what others borrowed of it is reclaimed (reclaimWithinCohort: Any)"
+        if flavor.topology and not all(it.topology for it in plan.flavors):
+            only = (
+                "; only for jobs with a topology annotation (podset-unconstrained-topology will do): while a queue has a "
+                "flavor without a topology, Kueue gives one that has it to no other job (kueue#7491)"
+            )
+            yield "guaranteed", (_APPROXIMATE, how + only)
+        else:
+            yield "guaranteed", (_EXACT, how)
         yield "lendable", (_EXACT, "lendingLimit: the rest never leaves the team")
     if share.borrowable is not None:
         yield "borrowable", (_EXACT, "borrowingLimit")
@@ -90,29 +96,56 @@ def _kueue(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterat
         yield "prod", (_EXACT, f"a queue of its own that owns the slice and never borrows; {first}")
 
 
-_ROOM = (
-    "a job is admitted whole by quota; whether nodes have room for each of its pods is not asked where its flavor has no "
-    "topology, so on fragmented nodes some pods of an admitted job may wait"
-)
-_KUEUE_ALL: tuple[tuple[str, _Case], ...] = (
-    (POOL, (_EXACT, "nominalQuota of the root Cohort, open to every queue")),
-    ("priority", (_EXACT, "in each queue the higher priority goes first and may stop a lower one")),
-    ("whole or not at all", (_APPROXIMATE, _ROOM)),
-)
+def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
+    if any(plan.pool.values()):
+        yield "free pool", (_EXACT, "nominalQuota of the root Cohort, open to every queue")
+    priority = "in each queue the higher priority goes first and may stop a lower one"
+    if any(team.has_prod for team in plan.teams):
+        yield (
+            "priority",
+            (_APPROXIMATE, f"{priority}; a team's prod queue takes back its slice whatever the priorities"),
+        )
+    else:
+        yield "priority", (_EXACT, priority)
+    if all(flavor.topology for flavor in plan.flavors):
+        yield (
+            "whole or not at all",
+            (_EXACT, "a job is admitted whole, and only where nodes have room for all its pods"),
+        )
+    else:
+        how = (
+            "a job is admitted whole by quota; whether nodes have room for each of its pods is not asked where its "
+            "flavor has no topology, so on fragmented nodes some pods of an admitted job may wait"
+        )
+        yield "whole or not at all", (_APPROXIMATE, how)
+    yield "own namespaces", (_EXACT, "a team's queues take jobs only from namespaces that carry its label")
+    yield "CPU and memory", (_EXACT, "quota in each flavor's ratio, lent and borrowed as the units are")
+    if any(flavor.topology for flavor in plan.flavors):
+        yield "topologies", (_EXACT, "topologyName of the flavor; a job asks for a level by annotation")
+    if any(flavor.taints for flavor in plan.flavors):
+        yield "taints", (_EXACT, "jobs that are given the flavor get its tolerations")
+    if plan.priorities:
+        yield "priorities", (_EXACT, "a WorkloadPriorityClass each")
 
 
 def _kai(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator[tuple[str, _Case]]:
+    reserved = f"'{team.name}{kai.RESERVED_SUFFIX}'"
     if share.guaranteed:
         if share.reserved and share.lendable:
             how = (
-                f"exact in counts, in two queues: {share.lendable} in {team.name!r} and {share.reserved} in "
-                f"'{team.name}{kai.RESERVED_SUFFIX}'; a job has one queue, so none larger than "
-                f"{max(share.lendable, share.reserved)} fits the guarantee"
+                f"exact in counts, in two queues: {share.lendable} in {team.name!r} and {share.reserved} in {reserved}; "
+                f"a job has one queue, so none larger than {max(share.lendable, share.reserved)} fits the guarantee"
             )
             yield "guaranteed", (_APPROXIMATE, how)
+        elif share.reserved:
+            how = f"quota and limit of {reserved}; a job in {team.name!r} only borrows and may be stopped for others"
+            yield "guaranteed", (_EXACT, how)
         else:
-            yield "guaranteed", (_EXACT, "quota of one queue; what others use over quota is reclaimed")
-        yield "lendable", (_EXACT, "what is never lent stands in a root queue of its own, outside 'shared'")
+            yield "guaranteed", (_EXACT, "quota of the team's queue; what others use over quota is reclaimed")
+        if share.reserved:
+            yield "lendable", (_EXACT, "what is never lent stands in a root queue of its own, outside 'shared'")
+        else:
+            yield "lendable", (_EXACT, "all of the guarantee stands in 'shared'")
     if share.borrowable is not None:
         yield "borrowable", (_EXACT, "limit of the team's queue in 'shared': lendable + borrowable")
     if share.prod:
@@ -123,20 +156,24 @@ def _kai(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator
         yield "prod", (_APPROXIMATE, how)
 
 
-_KAI_ALL: tuple[tuple[str, _Case], ...] = (
-    (POOL, (_EXACT, "part of the quota of 'shared', over quota for every queue in it")),
-    (
-        "priority",
-        (
-            _APPROXIMATE,
-            "in each queue the higher priority goes first; one of 100 or more is never stopped, whatever comes",
-        ),
-    ),
-    (
-        "whole or not at all",
-        (_APPROXIMATE, "by PodGroup; a plain Job gets one for each pod unless its minimum number of members is set"),
-    ),
-)
+def _kai_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
+    """What the agreement says and KAI gets no object for is refused by name."""
+    if any(plan.pool.values()):
+        yield "free pool", (_EXACT, "part of the quota of 'shared', over quota for every queue in it")
+    how = "in each queue the higher priority goes first; one of 100 or more is never stopped, whatever comes"
+    yield "priority", (_APPROXIMATE, how)
+    how = "by PodGroup; a plain Job gets one for each pod unless its minimum number of members is set"
+    yield "whole or not at all", (_APPROXIMATE, how)
+    how = "a pod is taken at its word which queue it belongs to: who may name which is not KAI's to check"
+    yield "own namespaces", (_APPROXIMATE, how)
+    how = "not limited by queue, as a reclaim of GPUs would fail on them: a job may take more of a node than its share"
+    yield "CPU and memory", (_APPROXIMATE, how)
+    if any(flavor.topology for flavor in plan.flavors):
+        yield "topologies", (_REFUSED, "KAI packs by Topology objects of its own, which are not translated yet")
+    if any(flavor.taints for flavor in plan.flavors):
+        yield "taints", (_APPROXIMATE, "KAI gives a job no tolerations: it must bring them itself")
+    if plan.priorities:
+        yield "priorities", (_REFUSED, "KAI reads PriorityClasses, which are not translated yet")
 
 
 def markdown(plan: Plan, found: list[Verdict]) -> str:

@@ -58,17 +58,22 @@ def objects(plan: Plan) -> list[Object]:
 
 
 def shared_queue(plan: Plan, flavor: Hardware) -> Object:
-    """All that teams lend, and what no team is guaranteed."""
-    amount = plan.lent[flavor.name] + plan.pool[flavor.name]
+    """All that teams lend, and what no team is guaranteed. Without teams it would be a leaf that takes anyone's jobs."""
+    amount = plan.lent[flavor.name] + plan.pool[flavor.name] if plan.teams else 0
     return _queue(plan, SHARED, SHARED, quota=amount, limit=amount)
 
 
 def department_queues(plan: Plan, flavor: Hardware) -> Iterator[Object]:
-    """Parents in `shared`. A quota below the children's sum would void their guarantees, so it is that sum."""
+    """Parents in `shared`. A quota below the children's sum would void their guarantees, so it is that sum.
+
+    A department without teams is a leaf, which would take jobs: its limit of 0 lets nothing run.
+    """
     for department in plan.departments:
         teams = [team for team in plan.teams if team.department == department.name]
         quota = sum(team.shares[flavor.name].lendable for team in teams)
-        yield _queue(plan, department.name, department.display_name, quota=quota, limit=UNLIMITED, parent=SHARED)
+        yield _queue(
+            plan, department.name, department.display_name, quota=quota, limit=UNLIMITED if teams else 0, parent=SHARED
+        )
 
 
 def team_objects(plan: Plan, team: TeamPlan, flavor: Hardware) -> Iterator[Object]:

@@ -1,17 +1,22 @@
 """The files an agreement becomes, written all or none, and compared with those that are there.
 
 DIR is render's own: `kueue/*.yaml`, `kai/*.yaml` and `fidelity.md`. A file in it that the agreement no longer makes goes
-with the next render if it carries our first line; any other refuses the render, so `--out .` removes nobody's work. The
-new folder is complete on disk before one rename puts it in place, so that an interrupted render leaves either the old
-files or the new.
+with the next render if it carries our first line; any other refuses the render, so a slip removes nobody's work. The new
+folder is complete beside the old one before one rename puts it in place, so that an interrupted render leaves either the
+old files or the new. What a killed render left beside DIR goes with the next one: a render holds a lock on the folder it
+is making, and the lock dies with it.
 """
 
 from __future__ import annotations
 
 import difflib
+import fcntl
+import glob
+import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,22 +58,75 @@ def rendered(plan: Plan) -> dict[str, str]:
 def write(folder: Path, files: Mapping[str, str]) -> None:
     """Put `files` in place of what render made there before. Raises RenderRefused and OSError; then nothing changed."""
     folder = folder.resolve()
-    if foreign := [name for name in _present(folder) if name not in files and not _is_ours(folder / name)]:
-        raise RenderRefused(
-            f"{folder} holds {', '.join(foreign[:5])}{' and more' if len(foreign) > 5 else ''}, which render did not make; "
-            "move it away or name another --out"
-        )
+    if refusal := _refusal(folder, files):
+        raise RenderRefused(refusal)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.new-", dir=folder.parent))
-    try:
+    _sweep(folder)
+    with _fresh(folder) as fresh:
         for name, text in files.items():
             path = fresh / name
             path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        fresh.chmod(0o755)
+            path.write_text(text, encoding="utf-8", newline="")
         swap(fresh, folder)
+
+
+def _refusal(folder: Path, files: Mapping[str, str]) -> str | None:
+    """Why the folder cannot be replaced whole; None when it can."""
+    if folder.exists() and not folder.is_dir():
+        return f"{folder} is a file; name a folder as --out"
+    if folder.is_mount() or Path.cwd().is_relative_to(folder):
+        return (
+            f"{folder} is mounted or the folder you are in, and render replaces it whole; name one inside it as --out"
+        )
+    if folder.is_dir() and not os.access(folder, os.W_OK):
+        return f"{folder} is read-only"
+    if foreign := [name for name in _present(folder) if name not in files and not _is_ours(folder / name)]:
+        shown = ", ".join(foreign[:5]) + (" and more" if len(foreign) > 5 else "")
+        return f"{folder} holds {shown}, which render did not make; move it away or name another --out"
+    return None
+
+
+@contextmanager
+def _fresh(folder: Path) -> Iterator[Path]:
+    """A new folder beside `folder`, ours as long as we live; what is at its path afterwards is removed."""
+    while True:
+        fresh = folder.with_name(f"{_left_over(folder)}{secrets.token_hex(8)}")
+        fresh.mkdir()
+        if lock := _lock(fresh):
+            break
+    try:
+        yield fresh
     finally:
+        os.close(lock)
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed renders left: folders of their name whose lock nobody holds."""
+    for left in folder.parent.glob(f"{glob.escape(_left_over(folder))}*"):
+        if lock := _lock(left):
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(lock)
+
+
+def _left_over(folder: Path) -> str:
+    return f".{folder.name}.new-"
+
+
+def _lock(folder: Path) -> int | None:
+    """Hold the folder for this process: a descriptor to close; None where another holds it or it is gone."""
+    try:
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(held), os.stat(folder)):
+            return held
+    except OSError:
+        pass
+    os.close(held)
+    return None
 
 
 def differences(folder: Path, files: Mapping[str, str]) -> Iterator[Difference]:
@@ -81,7 +139,7 @@ def differences(folder: Path, files: Mapping[str, str]) -> Iterator[Difference]:
             yield Difference(name, "unexpected")
         elif (old := _read(folder / name)) != files[name]:
             lines = difflib.unified_diff(
-                old.splitlines(), files[name].splitlines(), "in the folder", "from the agreement", "", "", 2
+                old.splitlines(), files[name].splitlines(), "in the folder", "from the agreement", "", "", 2, ""
             )
             yield Difference(name, "changed", tuple(lines))
 
@@ -97,7 +155,9 @@ def _is_ours(path: Path) -> bool:
 
 
 def _read(path: Path) -> str:
+    """The text as it is, line ends too; what cannot be read is as good as empty."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        with open(path, encoding="utf-8", errors="replace", newline="") as stream:
+            return stream.read()
     except OSError:
         return ""

@@ -17,16 +17,33 @@ _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2  # linux/fs.h
 _RENAME_SWAP = 2  # macOS sys/stdio.h
 _NOT_HERE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 
 
 def swap(fresh: Path, target: Path) -> None:
-    """`fresh` takes the place of `target`; what was there, if anything, is then at `fresh`. Raises OSError."""
-    if not target.exists():
-        os.rename(fresh, target)
-    elif not _exchange(os.fsencode(fresh), os.fsencode(target)):
-        aside = target.with_name(f".{target.name}.old")
+    """The folder `fresh` takes the place of `target`; what was there, if anything, is then at `fresh`. Raises OSError.
+
+    Another process may make or take away `target` at any moment, so what it is now is learned by trying.
+    """
+    while True:
+        try:
+            if _exchange(os.fsencode(fresh), os.fsencode(target)):
+                return
+            break
+        except FileNotFoundError:
+            if not fresh.exists():
+                raise
+        try:
+            os.rename(fresh, target)
+            return
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise
+    aside = fresh.with_name(f"{fresh.name}.old")
+    if target.exists():
         os.rename(target, aside)
-        os.rename(fresh, target)
+    os.rename(fresh, target)
+    if aside.exists():
         os.rename(aside, fresh)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 Path = tuple[str | int, ...]
+MOST_FINDINGS = 1000  # of a file that is wrong all over, the first ones
 
 
 class Severity(StrEnum):
@@ -23,12 +24,16 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem: `path` in the agreement, `message` (what is wrong), `remedy` (what would be right)."""
+    """One problem: `path` in the agreement, `message` (what is wrong), `remedy` (what would be right).
+
+    `on_key` says that the key is wrong and not its value (an unknown key, a name), so that the place is the key's.
+    """
 
     path: Path
     message: str
     remedy: str = ""
     severity: Severity = Severity.ERROR
+    on_key: bool = False
     file: str = ""
     line: int = 1
     column: int = 1
@@ -76,5 +81,12 @@ def _is_bare(key: str) -> bool:
 
 
 def _quoted(key: str) -> str:
-    shown = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in key)
-    return '"' + shown.replace('"', '\\"') + '"'
+    return '"' + "".join(map(_escaped, key)) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    if char.isprintable():
+        return char
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"

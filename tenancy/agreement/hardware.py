@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from .findings import Path
 from .mig import GPU, resource_name, slices_per_gpu
 from .model import Agreement, Amount, Amounts, Flavor, Taint
 
@@ -77,9 +78,13 @@ def resolve(name: str, flavor: Flavor) -> Hardware:
 def by_flavor(amounts: Amounts, agreement: Agreement) -> Mapping[str, Amount]:
     """Amounts as a table; a bare number is of the agreement's only flavor (with several, `checks` refuses it)."""
     if isinstance(amounts, Amount):
-        names = list(agreement.flavors)
-        return {names[0]: amounts} if len(names) == 1 else {}
+        return dict.fromkeys(agreement.flavors, amounts) if len(agreement.flavors) == 1 else {}
     return amounts
+
+
+def amount_path(team: str, promise: str, amounts: Amounts, flavor: str) -> Path:
+    """Where the amount of a flavor stands: under its name, or on the promise itself where that is a bare number."""
+    return ("teams", team, promise) if isinstance(amounts, Amount) else ("teams", team, promise, flavor)
 
 
 def _units(flavor: Flavor) -> tuple[Unit, int, str]:

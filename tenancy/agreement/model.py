@@ -7,6 +7,7 @@ but in `checks`, so that a person sees every problem of a file at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -19,6 +20,8 @@ from . import quantity
 MAX_NODES = 1_000_000
 MAX_AMOUNT = 10**9
 SCALAR, TABLE = "(scalar)", "(table)"
+_AMOUNT = re.compile(r"(?P<count>[0-9]+)( +(?P<unit>gpu|slice|cpu)s?)?")
+_AMOUNT_EXAMPLE = 'write a whole number such as 8, or "640 cpu"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +41,21 @@ def _amount(value: object) -> Amount:
         return value
     if isinstance(value, str):
         return _amount_text(value)
-    if isinstance(value, float | bool) or not isinstance(value, int):
-        whole = (
-            f"write {int(value)}"
-            if isinstance(value, float) and value.is_integer()
-            else 'write a number such as 8, or "640 cpu"'
-        )
-        raise _problem(f"{shown(value)} is not a whole number of GPUs, slices or CPUs", whole)
+    if isinstance(value, bool) or not isinstance(value, int):
+        whole = isinstance(value, float) and abs(value) <= MAX_AMOUNT and value.is_integer()
+        remedy = f"write {value:.0f}" if whole else _AMOUNT_EXAMPLE
+        raise _problem(f"{shown(value)} is not a whole number of GPUs, slices or CPUs", remedy)
     return _amount_in_range(value, "")
 
 
 def _amount_text(text: str) -> Amount:
-    number, _, unit = text.strip().partition(" ")
-    unit = unit.strip().removesuffix("s")
-    if not (number.isascii() and number.isdigit()) or unit not in ("", "gpu", "slice", "cpu"):
-        raise _problem(
-            f"{shown(text)} is not a quantity of GPUs, slices or CPUs", 'write a whole number such as 8, or "640 cpu"'
-        )
-    if len(number) > 12:
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
+        raise _problem(f"{shown(text)} is not a quantity of GPUs, slices or CPUs", _AMOUNT_EXAMPLE)
+    digits, unit = match["count"].lstrip("0") or "0", match["unit"] or ""
+    if len(digits) > 12:
         raise _problem(f"{shown(text)} is too large", f"at most {MAX_AMOUNT} is possible")
-    return _amount_in_range(int(number), unit)  # type: ignore[arg-type]
+    return _amount_in_range(int(digits), unit)  # type: ignore[arg-type]
 
 
 def _amount_in_range(count: int, unit: Literal["", "gpu", "slice", "cpu"]) -> Amount:
@@ -87,12 +85,6 @@ def _quantity(parse: Callable[[str], int], example: str) -> Callable[[object], i
     return read
 
 
-def _memory(text: str) -> int:
-    if text.lstrip("-").isdigit():
-        raise ValueError(f"{text} has no unit, which would mean bytes")
-    return quantity.parse_bytes(text)
-
-
 def _by_shape(value: object) -> str:
     return TABLE if isinstance(value, Mapping) else SCALAR
 
@@ -115,10 +107,17 @@ _KIND: dict[type, str] = {dict: "table", list: "list", tuple: "list"}
 _AMOUNT_SCHEMA = {
     "anyOf": [
         {"type": "integer", "minimum": 0, "maximum": MAX_AMOUNT},
-        {"type": "string", "pattern": r"^\s*\d{1,12}( +(gpu|slice|cpu)s?)?\s*$"},
+        {"type": "string", "pattern": "^[0-9]+( +(gpu|slice|cpu)s?)?$"},
     ]
 }
-_QUANTITY_SCHEMA = {"anyOf": [{"type": "integer", "exclusiveMinimum": 0}, {"type": "string"}]}
+_SUFFIXES = "(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)"
+_CPU_SCHEMA = {
+    "anyOf": [
+        {"type": "integer", "exclusiveMinimum": 0, "maximum": quantity.MAX_QUANTITY},
+        {"type": "string", "pattern": f"^[0-9]{{1,19}}([.][0-9]{{1,9}})?(m|{_SUFFIXES})?$"},
+    ]
+}
+_MEMORY_SCHEMA = {"type": "string", "pattern": f"^[0-9]{{1,19}}([.][0-9]{{1,9}})?{_SUFFIXES}$"}
 
 
 class _Schema:
@@ -136,8 +135,8 @@ Amounts = Annotated[
     Annotated[OneAmount, Tag(SCALAR)] | Annotated[dict[str, OneAmount], Tag(TABLE)],
     Discriminator(_by_shape),
 ]
-Cpu = Annotated[int, PlainValidator(_quantity(quantity.parse_milli, '14 or "1500m"')), _Schema(_QUANTITY_SCHEMA)]
-Memory = Annotated[int, PlainValidator(_quantity(_memory, '"120Gi"')), _Schema({"type": "string"})]
+Cpu = Annotated[int, PlainValidator(_quantity(quantity.parse_milli, '14 or "1500m"')), _Schema(_CPU_SCHEMA)]
+Memory = Annotated[int, PlainValidator(_quantity(quantity.parse_bytes, '"120Gi"')), _Schema(_MEMORY_SCHEMA)]
 
 
 def _as_tuple(value: object) -> object:

@@ -8,28 +8,28 @@ Grammar and canonical form: k8s.io/apimachinery `pkg/api/resource/quantity.go`.
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 
 BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
 DECIMAL = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 MAX_QUANTITY = 2**63 - 1  # a Quantity is an int64 at the API server
 
-_PATTERN = re.compile(r"(?P<number>\d{1,19}(?:\.\d{1,9})?)(?P<suffix>m|Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?", re.ASCII)
+_PATTERN = re.compile(
+    r"(?P<whole>\d{1,19})(?:\.(?P<parts>\d{1,9}))?(?P<suffix>m|Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?", re.ASCII
+)
 
 
 def parse_milli(text: str) -> int:
     """A CPU quantity (`14`, `0.5`, `1500m`) in milli-CPUs. Raises ValueError when it is none or finer than 1m."""
-    number, suffix = _split(text)
-    factor = Decimal(1) if suffix == "m" else Decimal(1000) * _factor(suffix, text)
-    return _whole(number * factor, text, "1m")
+    return _whole(text, 1000, "1m")
 
 
 def parse_bytes(text: str) -> int:
-    """A memory quantity (`120Gi`, `64G`) in bytes. Raises ValueError when it is none or not whole bytes."""
-    number, suffix = _split(text)
-    if suffix == "m":
-        raise ValueError(f"{text!r} counts thousandths of a byte")
-    return _whole(number * _factor(suffix, text), text, "one byte")
+    """A memory quantity (`120Gi`, `64G`) in bytes. Raises ValueError when it is none, has no unit or not whole bytes."""
+    if text.isascii() and text.isdigit():
+        raise ValueError(f"{text[:40]} has no unit, which would mean bytes")
+    if text.endswith("m"):
+        raise ValueError(f"{text[:40]!r} is not a quantity of memory: m counts thousandths of a byte")
+    return _whole(text, 1, "one byte")
 
 
 def count_text(count: int) -> str:
@@ -53,23 +53,16 @@ def bytes_text(amount: int) -> str:
     return count_text(amount)
 
 
-def _split(text: str) -> tuple[Decimal, str]:
-    match = _PATTERN.fullmatch(text.strip())
+def _whole(text: str, smallest_per_one: int, smallest: str) -> int:
+    """The quantity in its smallest part, in whole numbers only: a Decimal would round at 28 digits."""
+    match = _PATTERN.fullmatch(text)
     if match is None:
         raise ValueError(f"{text[:40]!r} is not a quantity")
-    return Decimal(match["number"]), match["suffix"] or ""
-
-
-def _factor(suffix: str, text: str) -> Decimal:
-    factor = BINARY.get(suffix) or DECIMAL.get(suffix)
-    if factor is None:
-        raise ValueError(f"{text!r} is not a quantity")
-    return Decimal(factor)
-
-
-def _whole(value: Decimal, text: str, smallest: str) -> int:
-    if value != int(value):
+    digits, parts, suffix = match["whole"], match["parts"] or "", match["suffix"] or ""
+    factor = 1 if suffix == "m" else smallest_per_one * (BINARY.get(suffix) or DECIMAL[suffix])
+    number, rest = divmod(int(digits + parts) * factor, int("1" + "0" * len(parts)))
+    if rest:
         raise ValueError(f"{text!r} is finer than {smallest}")
-    if value > MAX_QUANTITY:
+    if number > MAX_QUANTITY:
         raise ValueError(f"{text!r} is more than an API server can hold (2^63 - 1)")
-    return int(value)
+    return number

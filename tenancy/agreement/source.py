@@ -17,11 +17,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from .checks import check
-from .findings import Finding, Path, errors
+from .findings import MOST_FINDINGS, Finding, Path, Severity, errors
 from .model import SCALAR, TABLE, Agreement, Team, shown
+from .sound import sound_part
 
-MAX_BYTES = 64 * 2**20
+MAX_BYTES = 16 * 2**20
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_LONG_NUMBER = re.compile(r"[0-9][0-9_]{4299,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,9 @@ def load(file: str | FilePath) -> Loaded:
     try:
         with open(file, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        return _unusable(str(file), f"cannot be read: {error.strerror or error}", "name a file that holds an agreement")
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        return _unusable(str(file), f"cannot be read: {reason}", "name a file that holds an agreement")
     return loads(data, str(file))
 
 
@@ -70,7 +73,10 @@ def validate(values: Mapping[str, Any]) -> tuple[Agreement | None, list[Finding]
     try:
         agreement = Agreement.model_validate(values)
     except ValidationError as error:
-        return None, [_finding(dict(problem), values) for problem in error.errors(include_url=False)]
+        problems = error.errors(include_url=False)
+        found = [_finding(dict(problem)) for problem in problems[: MOST_FINDINGS + 1]]
+        rest = sound_part(values, [_path(problem["loc"]) for problem in problems])
+        return None, found + (errors(validate(rest)[1]) if rest is not None else [])
     except RecursionError:
         return None, [Finding((), "is nested too deeply", "an agreement is at most four tables deep")]
     return agreement, check(agreement)
@@ -83,9 +89,8 @@ def _decode(data: bytes, file: str) -> str | Finding:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         return Finding((), f"byte 0x{data[error.start]:02x} is not UTF-8", "save the file as UTF-8").at(
-            file, line, column
+            file, *_line_and_column(before, len(before))
         )
 
 
@@ -94,28 +99,39 @@ def _parse(text: str, file: str) -> dict[str, Any] | Finding:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         match = _PLACE.search(str(error))
-        end = (text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1)
-        line, column = (int(match[1]), int(match[2])) if match and match[1] else end
-        message = _PLACE.sub("", str(error))
+        end = _line_and_column(text, len(text))
+        place = (int(match[1]), int(match[2])) if match and match[1] else end
+        message = _PLACE.sub("", str(error))[:200]
         return Finding((), f"is not TOML: {message[:1].lower()}{message[1:]}", "see toml.io for the format").at(
-            file, line, column
+            file, *place
         )
     except RecursionError:
         return Finding((), "is nested too deeply", "an agreement is at most four tables deep").at(file, 1, 1)
-    except ValueError:  # a number beyond what Python will read, a date that does not exist
-        return Finding((), "holds a number or date that cannot be read", "amounts are whole numbers such as 8").at(
-            file, 1, 1
+    except ValueError:  # a number of more digits than Python will read
+        long = _LONG_NUMBER.search(text)
+        return Finding((), "holds a number that is too large", "amounts are whole numbers such as 8").at(
+            file, *_line_and_column(text, long.start() if long else 0)
         )
 
 
+def _line_and_column(text: str, offset: int) -> tuple[int, int]:
+    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+
+
 def _place(findings: list[Finding], text: str, file: str) -> tuple[Finding, ...]:
+    """Findings in the order of the file; of a file that is wrong all over, the first ones."""
     if not findings:
         return ()
     from .positions import Positions
 
     positions = Positions(text)
-    placed = [finding.at(file, *positions.of(finding.path)) for finding in findings]
-    return tuple(sorted(placed, key=lambda finding: (finding.line, finding.column)))
+    placed = [finding.at(file, *positions.of(finding.path, key=finding.on_key)) for finding in findings]
+    placed.sort(key=lambda finding: (finding.line, finding.column))
+    if rest := placed[MOST_FINDINGS:]:
+        severity = Severity.ERROR if errors(rest) else Severity.ADVICE
+        more = Finding((), "has more problems than these", "mend these first", severity)
+        placed[MOST_FINDINGS:] = [more.at(file, rest[0].line, rest[0].column)]
+    return tuple(placed)
 
 
 def _unusable(file: str, message: str, remedy: str) -> Loaded:
@@ -137,16 +153,16 @@ _WORDS: dict[str, tuple[str, str]] = {
 }
 
 
-def _finding(problem: dict[str, Any], values: object) -> Finding:
-    path: Path = tuple(step for step in problem["loc"] if step not in (SCALAR, TABLE))
+def _finding(problem: dict[str, Any]) -> Finding:
+    path = _path(problem["loc"])
     kind, context = problem["type"], problem.get("ctx", {})
     if path and path[-1] == "[key]":
-        return Finding(path[:-2], f"{shown(path[-2])} is not a name", "write names as text")
+        return Finding(path[:-2], f"{shown(path[-2])} is not a name", "write names as text", on_key=True)
     match kind:
         case "tenancy":
             return Finding(path, context["message"], context["remedy"])
         case "extra_forbidden":
-            return Finding(path, "is not a known key", _nearest(path, values))
+            return Finding(path, "is not a known key", _nearest(path), on_key=True)
         case "missing":
             return Finding(path, "is missing", _MISSING.get(path[-1], "add it") if path else "add it")
         case "literal_error":
@@ -159,6 +175,10 @@ def _finding(problem: dict[str, Any], values: object) -> Finding:
             return Finding(path, words[0].format(shown(problem["input"])), words[1])
 
 
+def _path(location: tuple[str | int, ...]) -> Path:
+    return tuple(step for step in location if step not in (SCALAR, TABLE))
+
+
 _MISSING: dict[str | int, str] = {
     "cluster": 'begin with [cluster] and name = "…"',
     "name": 'write name = "…"',
@@ -167,7 +187,7 @@ _MISSING: dict[str | int, str] = {
 }
 
 
-def _nearest(path: Path, values: object) -> str:
+def _nearest(path: Path) -> str:
     known = list(_table_at(path[:-1]).model_fields)
     near = difflib.get_close_matches(str(path[-1]), known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"known keys are {', '.join(known)}"

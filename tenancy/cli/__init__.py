@@ -6,6 +6,7 @@ command needs is imported when it runs, so that `check` and `render` never wait 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -31,6 +32,9 @@ app.add_typer(lab.app, name="lab")
 
 def main() -> None:
     """Entry point of `tenancy` and `python -m tenancy`."""
+    for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show is no reason for a traceback
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except KeyboardInterrupt:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import common
 from .common import DEFAULT_FILE, NO, WRONG_INPUT, File
+
+if TYPE_CHECKING:
+    from ..fidelity import Verdict
 
 MOST_LINES = 60
 
@@ -37,11 +40,20 @@ def render(
         except (rendering.RenderRefused, OSError) as error:
             common.stop(f"{out}: nothing was written: {error}", WRONG_INPUT)
         print(f"{out}: {len(files)} files")
-    for verdict in refused:
-        subjects = fidelity.subjects_text(verdict)
-        print(f"{verdict.scheduler} refuses {verdict.promise} for {subjects}: {verdict.how}", file=sys.stderr)
+    for (scheduler, how), promises in _by_reason(refused).items():
+        print(f"{scheduler} refuses {', '.join(promises)}: {how}", file=sys.stderr)
     if strict and refused:
         raise typer.Exit(NO)
+
+
+def _by_reason(refused: list[Verdict]) -> dict[tuple[str, str], list[str]]:
+    """Which promises a scheduler refuses for one reason; the report has for whom."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for verdict in refused:
+        promises = reasons.setdefault((verdict.scheduler, verdict.how), [])
+        if verdict.promise not in promises:
+            promises.append(verdict.promise)
+    return reasons
 
 
 def _compare(out: Path, files: dict[str, str]) -> None:
@@ -52,6 +64,8 @@ def _compare(out: Path, files: dict[str, str]) -> None:
         print(f"{out / difference.file}: {_WORDS[difference.kind]}")
         for line in difference.lines[:MOST_LINES]:
             print(f"  {line}")
+        if difference.kind == "changed" and not difference.lines:
+            print("  only in how lines end")
         if len(difference.lines) > MOST_LINES:
             print(f"  … and {len(difference.lines) - MOST_LINES} more lines")
     if found:

@@ -7,8 +7,9 @@ API server enforces are checked here, before it, with the path in the agreement 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
-from ..findings import Finding
+from ..findings import MOST_FINDINGS, Finding
 from ..model import Agreement
 from . import flavors, limits, naming, promises, topologies
 
@@ -19,16 +20,18 @@ CHECKS: tuple[Callable[[Agreement], Iterator[Finding]], ...] = (
     flavors.shape,
     flavors.labels,
     flavors.overlap,
+    flavors.slices_as_gpus,
     flavors.ratios,
     promises.references,
     promises.within_guarantee,
     promises.within_capacity,
     promises.node_shapes,
+    promises.nothing_promised,
     limits.objects,
     limits.quantities,
 )
 
 
 def check(agreement: Agreement) -> list[Finding]:
-    """Every finding on a well-typed agreement."""
-    return [finding for one in CHECKS for finding in one(agreement)]
+    """Every finding on a well-typed agreement; of one kind no more than a person would ever read."""
+    return [finding for one in CHECKS for finding in islice(one(agreement), MOST_FINDINGS)]

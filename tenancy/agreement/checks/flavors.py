@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from ..findings import Finding, Path, Severity
 from ..hardware import resolve
-from ..mig import GEOMETRY
+from ..mig import GEOMETRY, GPU
 from ..model import Agreement, Flavor
 from ..names import LABEL_VALUE, label_key_problem, name_problem
+from .limits import FLAVORS
+
+HOSTNAME = "kubernetes.io/hostname"
+PRODUCT_LABEL = "nvidia.com/gpu.product"  # set by NVIDIA's GPU feature discovery
 
 
 def nearest(name: str, known: Mapping[str, object], none: str) -> str:
     """A remedy for a name that is not known: the nearest one, or all of them."""
-    near = difflib.get_close_matches(name, known, n=1)
+    near = difflib.get_close_matches(name[:64], islice(known, 1000), n=1)
     if near:
         return f"did you mean {near[0]!r}?"
-    return f"known are {', '.join(list(known)[:20])}" if known else none
+    return f"known are {', '.join(islice(known, 20))}" if known else none
 
 
 def shape(agreement: Agreement) -> Iterator[Finding]:
@@ -72,10 +77,20 @@ def labels(agreement: Agreement) -> Iterator[Finding]:
     for name, flavor in agreement.flavors.items():
         for key, value in flavor.node_labels.items():
             path: Path = ("flavors", name, "node_labels", key)
-            if problem := label_key_problem(key) or name_problem(value, LABEL_VALUE):
+            if problem := label_key_problem(key):
+                yield Finding(path, *problem, on_key=True)
+            if problem := name_problem(value, LABEL_VALUE):
                 yield Finding(path, *problem)
+            if key == HOSTNAME and flavor.nodes > 1:
+                message = f"names one host, and the flavor has {flavor.nodes} nodes"
+                yield Finding(path, message, "take a label that all of them carry")
+        seen: set[tuple[str, str]] = set()
         for index, taint in enumerate(flavor.taints):
             path = ("flavors", name, "taints", index)
+            if (taint.key, taint.effect) in seen:
+                message = f"{taint.key!r} with effect {taint.effect} stands there twice"
+                yield Finding(path, message, "a node has each key and effect once")
+            seen.add((taint.key, taint.effect))
             if problem := label_key_problem(taint.key):
                 yield Finding((*path, "key"), *problem)
             if problem := name_problem(taint.value, LABEL_VALUE):
@@ -83,19 +98,39 @@ def labels(agreement: Agreement) -> Iterator[Finding]:
 
 
 def overlap(agreement: Agreement) -> Iterator[Finding]:
-    """One node in two flavors would be counted twice: every label of one flavor is also asked for by the other."""
-    seen: list[tuple[str, frozenset[tuple[str, str]]]] = []
-    for name, flavor in agreement.flavors.items():
-        labels = frozenset(resolve(name, flavor).node_labels.items())
+    """One node in two flavors would be counted twice: certain where the labels of one are part of the other's."""
+    seen: list[tuple[str, dict[str, str]]] = []
+    for name, flavor in islice(agreement.flavors.items(), 4 * FLAVORS.most):  # `limits` refuses more than that
+        labels = dict(resolve(name, flavor).node_labels)
+        path: Path = ("flavors", name, "node_labels") if flavor.node_labels else ("flavors", name)
         for other, others in seen:
-            if labels <= others or others <= labels:
+            if labels.items() <= others.items() or others.items() <= labels.items():
                 same = "the same nodes as" if labels == others else "nodes that are also in"
-                yield Finding(
-                    ("flavors", name, "node_labels") if flavor.node_labels else ("flavors", name),
-                    f"selects {same} flavor {other!r}, so a node would count in both",
-                    "give each flavor a label value of its own",
-                )
+                message = f"selects {same} flavor {other!r}, so a node would count in both"
+                yield Finding(path, message, "give each flavor a label value of its own")
+            elif labels.items() & others.items() and all(
+                others.get(key, value) == value for key, value in labels.items()
+            ):
+                message = f"and those of flavor {other!r} can be on one node, which would count in both"
+                yield Finding(path, message, "give the two one label with different values", Severity.ADVICE)
         seen.append((name, labels))
+
+
+def slices_as_gpus(agreement: Agreement) -> Iterator[Finding]:
+    """Advice: with MIG strategy `single` a slice is asked for as `nvidia.com/gpu`, as a whole GPU is."""
+    whole = [name for name, flavor in agreement.flavors.items() if flavor.gpus_per_node and not flavor.mig]
+    for name, flavor in agreement.flavors.items():
+        if flavor.mig is None or flavor.mig.strategy != "single":
+            continue
+        ending = f"-MIG-{flavor.mig.profile}"
+        product = flavor.node_labels.get(PRODUCT_LABEL, ending)
+        if not product.endswith(ending):
+            message = f"{product!r} is no product of GPUs cut by strategy single"
+            yield Finding(("flavors", name, "node_labels", PRODUCT_LABEL), message, f"it would end in {ending}")
+        if whole:
+            message = f"slices are asked for as {GPU} here, as the whole GPUs of {', '.join(whole[:3])} are"
+            remedy = 'a job that must have one of them names its nodes; strategy = "mixed" tells them apart'
+            yield Finding(("flavors", name, "mig", "strategy"), message, remedy, Severity.ADVICE)
 
 
 _RATIO_KEYS = {"gpu": ("cpu_per_gpu", "memory_per_gpu"), "slice": ("cpu_per_slice", "memory_per_slice"), "cpu": ()}

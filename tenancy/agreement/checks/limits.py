@@ -1,6 +1,8 @@
 """Limits that Kueue's API enforces on the objects an agreement becomes, as a table, checked before the API server does.
 
-Source: Kueue's v1beta2 CRDs (`config/components/crd`), 0.17 to 0.19.
+Source: Kueue's v1beta2 CRDs (`config/components/crd`) and webhooks (`pkg/webhooks`), 0.17 to 0.19. An agreement becomes one
+resource group, so the limits of 16 groups, 256 flavors and 256 resources in all of a queue are never the first to bind. The
+limits of a name are in `naming`, of a topology in `topologies`, of a priority in `model` (an int32).
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..findings import Finding, Path
-from ..hardware import by_flavor, resolve
+from ..hardware import amount_path, by_flavor, resolve
 from ..model import Agreement
 from ..quantity import MAX_QUANTITY
 
@@ -43,20 +45,24 @@ def objects(agreement: Agreement) -> Iterator[Finding]:
 
 
 def quantities(agreement: Agreement) -> Iterator[Finding]:
-    """A quota beyond what a quantity can hold, once CPU and memory follow."""
+    """A quota beyond what a quantity can hold, once CPU and memory follow; Kueue takes the largest for "no limit"."""
+    sizes: dict[str, tuple[int, int]] = {}
     for name, flavor in agreement.flavors.items():
         hardware = resolve(name, flavor)
-        most = max(hardware.cpu, hardware.memory, 1)
-        if hardware.capacity * most > MAX_QUANTITY:
-            yield Finding(
-                ("flavors", name), "is larger than a quantity can hold (2^63 - 1 bytes)", "lower nodes or memory"
-            )
-            continue
-        for team_name, team in agreement.teams.items():
-            amount = by_flavor(team.borrowable, agreement).get(name)
-            if amount is not None and amount.count * most > MAX_QUANTITY:
+        capacity, most = hardware.capacity, max(hardware.cpu, hardware.memory, 1)
+        if capacity * most < MAX_QUANTITY:
+            sizes[name] = capacity, most
+        else:
+            message = "is larger than a quantity can hold (2^63 - 1 bytes)"
+            yield Finding(("flavors", name), message, "lower nodes or memory", on_key=True)
+    for name, team in agreement.teams.items():
+        for of, amount in by_flavor(team.borrowable, agreement).items():
+            capacity, most = sizes.get(of, (0, 0))
+            if (capacity + amount.count) * most >= MAX_QUANTITY:
                 message = f"{amount.count} with their memory are more than a quantity can hold (2^63 - 1 bytes)"
-                yield Finding(("teams", team_name, "borrowable"), message, "leave it out for no limit")
+                yield Finding(
+                    amount_path(name, "borrowable", team.borrowable, of), message, "leave it out for no limit"
+                )
 
 
 def _over(limit: Limit, count: int, path: Path) -> Iterator[Finding]:

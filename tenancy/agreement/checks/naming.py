@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..findings import Finding, Path
-from ..hardware import by_flavor
+from ..findings import Finding, Path, dotted
+from ..hardware import by_flavor, resolve
 from ..model import Agreement, Team
 from ..names import LABEL_NAME, SUBDOMAIN, Rule, label_key_problem, name_problem
 
@@ -37,7 +37,8 @@ def names(agreement: Agreement) -> Iterator[Finding]:
             refused.add(made.path)
             message, remedy = problem
             own_name = made.name in (made.path[-1], agreement.cluster.name)
-            yield Finding(made.path, message if own_name else f"its {made.kind} {message}", remedy)
+            on_key = made.path[0] != "cluster"
+            yield Finding(made.path, message if own_name else f"its {made.kind} {message}", remedy, on_key=on_key)
 
 
 def collisions(agreement: Agreement) -> Iterator[Finding]:
@@ -46,33 +47,45 @@ def collisions(agreement: Agreement) -> Iterator[Finding]:
     for made in _made(agreement):
         other = first.setdefault((made.kind, made.name), made.path)
         if other != made.path:
-            yield Finding(
-                made.path,
-                f"its {made.kind} {made.name!r} is also made by {'.'.join(map(str, other))}",
-                "give one of them another name",
-            )
+            by = dotted(other) if len(other) > 1 else "the agreement itself"
+            message = f"its {made.kind} {made.name!r} is also made by {by}"
+            yield Finding(made.path, message, "give one of them another name", on_key=True)
 
 
 def _made(agreement: Agreement) -> Iterator[Made]:
+    yield from _made_for_kueue(agreement)
+    if [resolve(name, flavor).unit for name, flavor in agreement.flavors.items()] == ["gpu"]:
+        yield from _made_for_kai(agreement)
+
+
+def _made_for_kueue(agreement: Agreement) -> Iterator[Made]:
+    """A flavor without labels of its own is tied to its nodes by a label that is its name, hence the limit of a label."""
     yield Made("Cohort", agreement.cluster.name, ("cluster", "name"), LABEL_NAME)
-    yield Made("KAI Queue", SHARED, ("cluster",), LABEL_NAME)
-    for kind, table in (("Topology", "topologies"), ("ResourceFlavor", "flavors")):
-        for name in getattr(agreement, table):
-            yield Made(kind, name, (table, name), SUBDOMAIN)
+    for name in agreement.topologies:
+        yield Made("Topology", name, ("topologies", name), SUBDOMAIN)
+    for name, flavor in agreement.flavors.items():
+        yield Made("ResourceFlavor", name, ("flavors", name), SUBDOMAIN if flavor.node_labels else LABEL_NAME)
     for name in agreement.priorities:
         yield Made("WorkloadPriorityClass", name, ("priorities", name), LABEL_NAME)
     for name in agreement.departments:
         yield Made("Cohort", name, ("departments", name), LABEL_NAME)
-        yield Made("KAI Queue", name, ("departments", name), LABEL_NAME)
     for name, team in agreement.teams.items():
         path: Path = ("teams", name)
         yield Made("ClusterQueue", name, path, LABEL_NAME)
-        yield Made("KAI Queue", name, path, LABEL_NAME)
         if any(amount.count for amount in by_flavor(team.prod, agreement).values()):
             yield Made("ClusterQueue", name + PROD, path, SUBDOMAIN)
             yield Made("Cohort", name, path, LABEL_NAME)
+
+
+def _made_for_kai(agreement: Agreement) -> Iterator[Made]:
+    """KAI itself checks neither cycles nor parents: a team in a department of its name would be its own parent."""
+    yield Made("KAI Queue", SHARED, ("cluster",), LABEL_NAME)
+    for name in agreement.departments:
+        yield Made("KAI Queue", name, ("departments", name), LABEL_NAME)
+    for name, team in agreement.teams.items():
+        yield Made("KAI Queue", name, ("teams", name), LABEL_NAME)
         if _keeps_back(team, agreement):
-            yield Made("KAI Queue", name + RESERVED, path, LABEL_NAME)
+            yield Made("KAI Queue", name + RESERVED, ("teams", name), LABEL_NAME)
 
 
 def _keeps_back(team: Team, agreement: Agreement) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ..findings import Finding, Severity
-from ..hardware import UNIT_WORDS, Hardware, by_flavor, resolve
+from ..findings import Finding, Path, Severity
+from ..hardware import UNIT_WORDS, Hardware, amount_path, by_flavor, resolve
 from ..model import Agreement, Amount
 from .flavors import nearest
 
@@ -29,17 +29,16 @@ def references(agreement: Agreement) -> Iterator[Finding]:
                 example = f"write a table such as {{ {next(iter(agreement.flavors))} = {amounts.count} }}"
                 message = f"does not say of which of {len(agreement.flavors)} flavors"
                 yield Finding(("teams", name, promise), message, example)
-            scalar = isinstance(amounts, Amount)
             for flavor, amount in by_flavor(amounts, agreement).items():
-                path = ("teams", name, promise) if scalar else ("teams", name, promise, flavor)
+                path = amount_path(name, promise, amounts, flavor)
                 if flavor not in hardware:
                     message = f"{flavor!r} is no flavor of this agreement"
-                    yield Finding(path, message, nearest(flavor, hardware, "add the flavor"))
+                    yield Finding(path, message, nearest(flavor, hardware, "add the flavor"), on_key=True)
                 else:
                     yield from _unit(path, amount, hardware[flavor])
 
 
-def _unit(path: tuple[str, ...], amount: Amount, hardware: Hardware) -> Iterator[Finding]:
+def _unit(path: Path, amount: Amount, hardware: Hardware) -> Iterator[Finding]:
     if amount.unit == hardware.unit or (amount.unit == "" and hardware.unit != "cpu"):
         return
     right = f'"{amount.count} cpu"' if hardware.unit == "cpu" else str(amount.count)
@@ -58,9 +57,8 @@ def within_guarantee(agreement: Agreement) -> Iterator[Finding]:
             for flavor, amount in by_flavor(amounts, agreement).items():
                 most = guaranteed[flavor].count if flavor in guaranteed else 0
                 if amount.count > most and flavor in agreement.flavors:
-                    tail = () if isinstance(amounts, Amount) else (flavor,)
                     yield Finding(
-                        ("teams", name, promise, *tail),
+                        amount_path(name, promise, amounts, flavor),
                         f"{amount.count} is more than guaranteed ({most})",
                         f"write at most {most}, or raise guaranteed",
                     )
@@ -94,23 +92,40 @@ def node_shapes(agreement: Agreement) -> Iterator[Finding]:
     """Advice: a guarantee that is not whole nodes serves whole-node jobs with less than its number."""
     hardware = _hardware(agreement)
     for name, team in agreement.teams.items():
-        scalar = isinstance(team.guaranteed, Amount)
         for flavor, amount in by_flavor(team.guaranteed, agreement).items():
             found = hardware.get(flavor)
             if found is None or found.unit != "gpu" or not amount.count:
                 continue
             rest = amount.count % found.units_per_node
-            if rest:
-                whole = amount.count - rest
-                yield Finding(
-                    ("teams", name, "guaranteed") if scalar else ("teams", name, "guaranteed", flavor),
-                    f"{found.count(amount.count)} are no whole number of nodes of {found.units_per_node}: "
-                    f"jobs that ask for whole nodes reach {whole}",
-                    f"{whole or whole + found.units_per_node} or {whole + found.units_per_node} would be whole nodes"
-                    if whole
-                    else f"{found.units_per_node} would be a whole node",
-                    Severity.ADVICE,
-                )
+            if not rest:
+                continue
+            whole = amount.count - rest
+            above = whole + found.units_per_node
+            yield Finding(
+                amount_path(name, "guaranteed", team.guaranteed, flavor),
+                f"{found.count(amount.count)}: no whole number of nodes of {found.units_per_node}, so "
+                f"jobs that ask for whole nodes reach {whole}",
+                f"{whole} or {above} would be whole nodes" if whole else f"{above} would be a whole node",
+                Severity.ADVICE,
+            )
+
+
+def nothing_promised(agreement: Agreement) -> Iterator[Finding]:
+    """Advice: a team that can never run anything, a department without teams."""
+    for name, team in agreement.teams.items():
+        guaranteed, borrowable = by_flavor(team.guaranteed, agreement), by_flavor(team.borrowable, agreement)
+        if (
+            agreement.flavors
+            and not any(amount.count for amount in guaranteed.values())
+            and all(flavor in borrowable and not borrowable[flavor].count for flavor in agreement.flavors)
+        ):
+            message = "is guaranteed nothing and may borrow nothing, so none of its jobs will ever start"
+            yield Finding(("teams", name), message, "give it guaranteed or borrowable", Severity.ADVICE, on_key=True)
+    used = {team.department for team in agreement.teams.values()}
+    for name in agreement.departments:
+        if name not in used:
+            remedy = "name it in a team's department, or remove it"
+            yield Finding(("departments", name), "has no team", remedy, Severity.ADVICE, on_key=True)
 
 
 def _hardware(agreement: Agreement) -> dict[str, Hardware]:

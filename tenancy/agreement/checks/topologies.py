@@ -9,6 +9,7 @@ from ..model import Agreement
 from ..names import label_key_problem
 
 MAX_LEVELS = 16  # Topology.spec.levels, kueue v1beta2
+MAX_LEVEL_LENGTH = 316  # Topology.spec.levels[].nodeLabel
 HOSTNAME = "kubernetes.io/hostname"
 # Widest first. Kubernetes "Well-Known Labels": zones lie within regions, hosts within zones.
 KNOWN_ORDER = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
@@ -23,6 +24,8 @@ def levels(agreement: Agreement) -> Iterator[Finding]:
         for index, level in enumerate(topology.levels):
             if problem := label_key_problem(level):
                 yield Finding((*path, index), *problem)
+            elif len(level) > MAX_LEVEL_LENGTH:
+                yield Finding((*path, index), f"has {len(level)} characters", f"at most {MAX_LEVEL_LENGTH} are allowed")
             if level in seen:
                 yield Finding((*path, index), f"{level!r} stands there twice", "name each level once")
             seen.add(level)

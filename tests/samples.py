@@ -1,0 +1,67 @@
+"""Small agreements for tests, and the shortest way from text to findings, plan and objects."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from tenancy import kai, kueue
+from tenancy.agreement import loads
+from tenancy.plan import Plan, make_plan
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared" / "agreements"  # the examples of the format, beside a developer's checkout
+PRODUCTION = ROOT / "tests" / "agreements" / "production.toml"  # a copy of the one there
+
+ONE_FLAVOR = """
+[cluster]
+name = "lab"
+[flavors.gpu]
+nodes = 4
+gpus_per_node = 8
+"""
+LAB = (
+    ONE_FLAVOR
+    + """
+[teams.training]
+guaranteed = 16
+lendable = 8
+[teams.research]
+guaranteed = 8
+lendable = 8
+[teams.inference]
+guaranteed = 8
+lendable = 0
+"""
+)
+
+
+def findings(text: str, file: str = "") -> list[str]:
+    """What `check` says of a file with this text, each as it prints it (without a place where `file` is empty)."""
+    found = loads(textwrap.dedent(text), file or "<agreement>").findings
+    return [str(finding if file else finding.at("", 1, 1)) for finding in found]
+
+
+def plan(text: str) -> Plan:
+    loaded = loads(textwrap.dedent(text))
+    assert loaded.agreement, "\n".join(map(str, loaded.findings))
+    return make_plan(loaded.agreement)
+
+
+def kueue_objects(text: str) -> dict[str, Any]:
+    """The Kueue objects of an agreement by `Kind/name`."""
+    return {f"{one['kind']}/{one['metadata']['name']}": one for one in kueue.objects(plan(text))}
+
+
+def kai_queues(text: str) -> dict[str, Any]:
+    """The specs of the KAI Queues of an agreement by name."""
+    return {one["metadata"]["name"]: one["spec"] for one in kai.objects(plan(text))}
+
+
+def quotas(one: dict[str, Any], resource: str = "nvidia.com/gpu", flavor: str = "gpu") -> dict[str, str]:
+    """The three numbers of one resource of one flavor in a ClusterQueue or Cohort."""
+    (group,) = one["spec"]["resourceGroups"]
+    (row,) = [row for row in group["flavors"] if row["name"] == flavor]
+    (quota,) = [quota for quota in row["resources"] if quota["name"] == resource]
+    return {key: value for key, value in quota.items() if key != "name"}
