@@ -1,0 +1,132 @@
+"""A whole agreement as one component: hardware first, then the tree from its root to the teams.
+
+The order, which deletion runs backwards: topologies, the flavors tied to them, the root Cohort, departments, teams. A team
+waits for one object (its parent), so that all teams are made at once. Kueue would take any order and sort itself out; the
+order is for people who watch (a queue is never inactive for want of a flavor) and for deletion, where a queue that still
+runs jobs, which Kueue holds, keeps everything it stands on. KAI's admission refuses a parent's deletion before its
+children's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+
+from tenancy import kai, kueue
+from tenancy.agreement import Agreement, check, errors
+from tenancy.fidelity import Level, Scheduler, subjects_text, verdicts
+from tenancy.plan import Plan, make_plan
+
+from .hardware import GpuFlavor, GpuFlavorArgs, TopologyTree, TopologyTreeArgs
+from .objects import KubernetesObject, Object, register
+from .team import TeamQuota, TeamQuotaArgs
+
+_KINDS: Mapping[Scheduler, tuple[str, tuple[str, ...]]] = {
+    Scheduler.KUEUE: (
+        kueue.API_VERSION,
+        ("Topology", "ResourceFlavor", "WorkloadPriorityClass", "Cohort", "ClusterQueue"),
+    ),
+    Scheduler.KAI: (kai.API_VERSION, ("Queue",)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TenancyAgreementArgs:
+    """The agreement, and the schedulers to write it for. Plain data: what decides which resources there are must be
+    known at preview, so nothing of it is ever an Output."""
+
+    agreement: Agreement
+    schedulers: tuple[Scheduler, ...] = (Scheduler.KUEUE,)
+
+    def __post_init__(self) -> None:
+        """Raises RunError, with everything that is wrong, for an agreement or a scheduler that cannot be written."""
+        if found := errors(check(self.agreement)):
+            raise pulumi.RunError("\n".join(map(str, found)))
+        if Scheduler.KAI in self.schedulers and (why := kai.refusal(make_plan(self.agreement))):
+            raise pulumi.RunError(f"KAI gets no queues for this agreement: {why}")
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """Every kind that an agreement may make for these schedulers, with its API version."""
+        return {kind: _KINDS[it][0] for it in self.schedulers for kind in _KINDS[it][1]}
+
+    def objects(self) -> list[Object]:
+        """What will be registered, as plain data: the same that `tenancy render` writes."""
+        plan = make_plan(self.agreement)
+        made = {Scheduler.KUEUE: kueue.objects, Scheduler.KAI: kai.objects}
+        return [one for it in self.schedulers for one in made[it](plan)]
+
+
+class TenancyAgreement(pulumi.ComponentResource):
+    """Everything a cluster needs to keep an agreement."""
+
+    queues: Mapping[str, pulumi.Output[str]]
+    """For each team the queue its jobs go to, known once it is there."""
+
+    def __init__(self, name: str, args: TenancyAgreementArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("tenancy:index:TenancyAgreement", name, {}, opts)
+        self._name, self._timeouts = name, opts.custom_timeouts if opts else None
+        plan = make_plan(args.agreement)
+        self._say_what_is_not_exact(plan, args.schedulers)
+        trees = []
+        if Scheduler.KUEUE in args.schedulers:
+            trees.append(self._kueue_tree(plan))
+        if Scheduler.KAI in args.schedulers:
+            trees.append(self._kai_tree(plan))
+        self.teams = {
+            team.name: TeamQuota(
+                f"{name}-{team.name}",
+                TeamQuotaArgs(plan=plan, team=team.name, schedulers=args.schedulers),
+                self._child([tree[team.department] for tree in trees]),
+            )
+            for team in plan.teams
+        }
+        self.queues = {team: quota.queue for team, quota in self.teams.items()}
+        self.register_outputs({"cluster": plan.cluster, "queues": self.queues})
+
+    def _kueue_tree(self, plan: Plan) -> Mapping[str | None, pulumi.Resource]:
+        """All that is no team's; returns the Cohort of each department, and under None the root."""
+        topologies = {
+            it.name: TopologyTree(
+                f"{self._name}-{it.name}", TopologyTreeArgs(plan=plan, topology=it.name), self._child()
+            )
+            for it in plan.topologies
+        }
+        flavors = [
+            GpuFlavor(
+                f"{self._name}-{it.name}",
+                GpuFlavorArgs(plan=plan, flavor=it.name),
+                self._child([topologies[it.topology].topology] if it.topology else []),
+            )
+            for it in plan.flavors
+        ]
+        for priority, value in plan.priorities.items():
+            self._register(kueue.workload_priority_class(plan, priority, value))
+        root = self._register(kueue.root_cohort(plan), [it.flavor for it in flavors])
+        return {None: root} | {
+            it.name: self._register(kueue.department_cohort(plan, it), [root]) for it in plan.departments
+        }
+
+    def _kai_tree(self, plan: Plan) -> Mapping[str | None, pulumi.Resource]:
+        """The shared root and the departments in it; returns each department's Queue, and under None the root."""
+        (flavor,) = plan.flavors
+        shared = self._register(kai.shared_queue(plan, flavor))
+        departments = zip(plan.departments, kai.department_queues(plan, flavor), strict=True)
+        return {None: shared} | {it.name: self._register(queue, [shared]) for it, queue in departments}
+
+    def _register(self, body: Object, after: Sequence[pulumi.Resource] = ()) -> KubernetesObject:
+        name = f"{self._name}-{body['metadata']['name']}"
+        return register(self, name, body, after=after, timeouts=self._timeouts)
+
+    def _child(self, after: Sequence[pulumi.Resource] = ()) -> pulumi.ResourceOptions:
+        return pulumi.ResourceOptions(parent=self, depends_on=list(after) or None, custom_timeouts=self._timeouts)
+
+    def _say_what_is_not_exact(self, plan: Plan, schedulers: Sequence[Scheduler]) -> None:
+        """Nothing is dropped in silence: who reads the preview sees it there, not only in the report of `render`."""
+        for it in verdicts(plan):
+            if it.scheduler in schedulers and it.level is not Level.EXACT:
+                pulumi.log.info(
+                    f"{it.scheduler} keeps {it.promise!r} {it.level} for {subjects_text(it)}: {it.how}", self
+                )

@@ -1,0 +1,78 @@
+"""How an object of the builders becomes a Pulumi resource: the only place that does it.
+
+Two things decide this file.
+
+`pulumi_kubernetes.apiextensions.CustomResource` knows `metadata` and `spec` only, and a WorkloadPriorityClass has its
+`value` beside them. So the resource here takes the object as it is. Its type is the one that CustomResource would give,
+`kubernetes:<apiVersion>:<kind>`, and the provider cannot tell the two apart.
+
+The provider writes by server-side apply, under a field manager whose name is random for each resource and lives in the
+state. An update that is killed loses that name: the next one writes under another, both own every field, and from then on a
+changed number is a conflict and a number taken away stays. So the name is fixed, by the annotation the provider reads for
+it, and the agreement wins where somebody else wrote a field: the objects carry our label, and nobody else's are touched
+(`tenancy.live.preflight`). Deletion is in the background: these objects own no others, and the provider's choice, in the
+foreground, waits for a garbage collector that needs half a minute to hear of new kinds. These three annotations are all that
+a registered object has more than a rendered one.
+
+The name of a resource is part of its URN, and two URNs for one object are a trap: Pulumi applies the object under the new
+name, then deletes it under the old. So names are made of what the cluster calls the object, and of nothing that may change
+while the object stays (a team's department, whether it has prod).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import pulumi
+
+FIELD_MANAGER = "tenancy"
+WRITE_ANNOTATIONS: Mapping[str, str] = {
+    "pulumi.com/patchFieldManager": FIELD_MANAGER,
+    "pulumi.com/patchForce": "true",
+    "pulumi.com/deletionPropagationPolicy": "background",
+}
+PROVIDER_VERSION = version("pulumi-kubernetes")
+
+Object = Mapping[str, Any]
+
+
+class KubernetesObject(pulumi.CustomResource):
+    """One object of a builder."""
+
+    object_name: pulumi.Output[str]
+    """The object's name on the cluster, known once it is there."""
+
+    def __init__(self, name: str, body: Object, opts: pulumi.ResourceOptions) -> None:
+        self.reference = reference(body)
+        versioned = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(version=PROVIDER_VERSION))
+        super().__init__(f"kubernetes:{body['apiVersion']}:{body['kind']}", name, written(body), versioned)
+        plain_name = str(body["metadata"]["name"])
+        self.object_name = self.urn.apply(lambda _: plain_name)
+
+
+def reference(body: Object) -> str:
+    """An object as a person names it: `ClusterQueue/training`."""
+    return f"{body['kind']}/{body['metadata']['name']}"
+
+
+def written(body: Object) -> dict[str, Any]:
+    """The object with what the provider reads to write it."""
+    metadata = body["metadata"]
+    annotations = {**metadata.get("annotations", {}), **WRITE_ANNOTATIONS}
+    return {**body, "metadata": {**metadata, "annotations": annotations}}
+
+
+def register(
+    parent: pulumi.ComponentResource,
+    name: str,
+    body: Object,
+    *,
+    after: Sequence[pulumi.Resource] = (),
+    timeouts: pulumi.CustomTimeouts | None = None,
+) -> KubernetesObject:
+    """Registers `body` under `parent`, once everything in `after` is there; `protect`, `retain_on_delete` and the
+    provider come from the parent. Timeouts do not (Pulumi inherits them for nobody), so they are handed on."""
+    opts = pulumi.ResourceOptions(parent=parent, depends_on=list(after) or None, custom_timeouts=timeouts)
+    return KubernetesObject(name, body, opts)
