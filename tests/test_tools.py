@@ -23,7 +23,9 @@ with open(os.environ["FAKE_GO_LOG"], "a") as log:
     log.write(" ".join(arguments) + "\\n")
 if arguments[:2] == ["mod", "download"]:
     source = pathlib.Path(os.environ["FAKE_GO_LOG"]).parent / "module"
-    for path in ("config/crd/queue.yaml", "charts/kueue/Chart.yaml", "kustomize/stage/pod.yaml", "deployments/kai-scheduler/crds/queue.yaml"):
+    for path in ("config/crd/queue.yaml", "charts/kueue/Chart.yaml", "kustomize/stage/pod.yaml", "python/cmd/exec", "cmd/pulumi-resource-kubernetes/schema.json",
+             "go/kubernetes/utilities/a.go", "go/kubernetes/helm/v4/a.go", "go/kubernetes/init.go", "go/kubernetes/provider.go",
+             "go/kubernetes/pulumiTypes.go", "go/kubernetes/customPulumiTypes.go", "go/kubernetes/doc.go", "deployments/kai-scheduler/crds/queue.yaml"):
         (source / path).parent.mkdir(parents=True, exist_ok=True)
         (source / path).write_text(path)
     print(json.dumps({{"Dir": str(source)}}))
@@ -218,6 +220,36 @@ def test_parts_come_with_the_build_so_that_a_warm_start_needs_no_go(machine: Pat
     tools.require(["kueue"], console=quiet())
     (machine / "path" / "go").unlink()
     assert (tools.module_dir("kueue") / "charts/kueue/Chart.yaml").exists()
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next(machine: Path) -> None:
+    left = gobuild.folder(MODULES["cluster"]) / "building-killed"
+    left.mkdir(parents=True)
+    tools.require(["etcd"], console=quiet())
+    assert not left.exists()
+
+
+def test_pulumi_built_here_finds_its_host_and_its_provider_where_the_engine_looks(machine: Path) -> None:
+    env = tools.environment("pulumi", base={"PATH": os.environ["PATH"]})
+    home = Path(env["PULUMI_HOME"])
+    assert env["PATH"].startswith(f"{home / 'bin'}:")
+    assert {it.name for it in (home / "bin").iterdir()} == {
+        "pulumi",
+        "pulumi-analyzer-policy-python",
+        "pulumi-language-python",
+    }
+    assert (home / "plugins/resource-kubernetes-v4.25.0/pulumi-resource-kubernetes").exists()
+
+
+def test_a_home_of_the_users_own_is_kept_and_the_provider_put_on_path(machine: Path) -> None:
+    env = tools.environment("pulumi", base={"PATH": os.environ["PATH"], "PULUMI_HOME": "/home/me/.pulumi"})
+    assert env["PULUMI_HOME"] == "/home/me/.pulumi"
+    assert str(gobuild.folder(MODULES["pulumi"]) / "bin") in env["PATH"].split(":")
+
+
+def test_pulumi_of_the_user_gets_nothing_of_ours(machine: Path) -> None:
+    program(machine / "path", "pulumi", "#!/bin/sh\necho v3.300.1\n")
+    assert "PULUMI_HOME" not in tools.environment("pulumi", base={"PATH": os.environ["PATH"]})
 
 
 def test_every_program_of_the_table_is_pinned_in_its_module() -> None:

@@ -258,6 +258,8 @@ def _build(module: Module, order: Order, prepared: Future[dict[str, int]], progr
     progress.note(f"{module.name}: looking at what {', '.join(order)} need")
     work = prepared.result()
     target.mkdir(parents=True, exist_ok=True)
+    for left in folder(module).glob("building-*"):  # by a build that was killed: we hold the lock, so nobody uses it
+        shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder(module), prefix="building-") as scratch:
         packages = [package for package, _ in order.values()]
         command = ["go", "build", "-v", *FLAGS, "-ldflags", module.link, "-o", scratch + os.sep, *packages]
