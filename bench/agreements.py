@@ -4,7 +4,7 @@ Every team has a share of all 11 flavors, keeps part of one to itself, has a bor
 a third. So each team becomes a Cohort and two ClusterQueues, and each of these lists 11 flavors × 6 resources: 1,000 teams
 come to about 3,000 objects and 200,000 quotas.
 
-    python bench/agreements.py TEAMS > big.toml
+    python -m bench.agreements TEAMS > big.toml
 """
 
 from __future__ import annotations

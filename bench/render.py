@@ -1,6 +1,6 @@
 """How long `tenancy check` and `tenancy render` take, start-up included, beside `kubectl kustomize` of the same objects.
 
-    python bench/render.py [--rounds 7] [--cases lab,venus,100,1000] [--kubectl PATH]
+    python -m bench.render [--rounds 7] [--cases lab,venus,100,1000] [--kubectl PATH]
 
 kustomize reads the files that render wrote, one for each team, and prints one stream: what a team that keeps its quotas
 as plain files in git would run. Exit code 1 where a goal of GOALS is missed.
@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agreements import large
-from measure import Program, Run, in_turn, machine, medians, run, save
+from .agreements import large
+from .measure import Program, Run, in_turn, machine, medians, run, save
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES: Mapping[str, Callable[[], str]] = {
@@ -55,11 +55,11 @@ def measured(case: str, kubectl: str, rounds: int, folder: Path) -> tuple[Median
     runs = in_turn(programs, rounds, environment)
     ours = "".join((folder / path).read_text() for path in files)
     theirs = (folder / "kustomize.out").read_text()
+    # Both print a key on a line of its own, whatever their order.
     size = {
         name: (text.count("\nkind: "), text.count("nominalQuota: "))
         for name, text in (("ours", ours), ("theirs", theirs))
     }
-    # In kustomize's output the keys are sorted, so apiVersion comes first there too and each kind starts a line.
     if size["ours"] != size["theirs"]:
         sys.exit(f"{case}: not the same objects and quotas: {size}")
     objects, quotas = size["ours"]

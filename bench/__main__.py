@@ -1,0 +1,7 @@
+"""`make bench`: every part that needs no cluster."""
+
+import sys
+
+from .render import main
+
+sys.exit(main())
