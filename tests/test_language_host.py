@@ -49,6 +49,25 @@ def no_interns(args, report):
 PolicyPack("teams", policies=[ResourceValidationPolicy("no-interns", "no interns", no_interns, EnforcementLevel.MANDATORY)])
 """
 
+PROVIDER = """
+from typing import TypedDict
+import pulumi
+from pulumi.provider.experimental import component_provider_host
+
+class TeamArgs(TypedDict):
+    guaranteed: pulumi.Input[int]
+
+class Team(pulumi.ComponentResource):
+    guaranteed: pulumi.Output[int]
+
+    def __init__(self, name: str, args: TeamArgs, opts: pulumi.ResourceOptions | None = None):
+        super().__init__("teams:index:Team", name, {}, opts)
+        self.register_outputs({})
+
+if __name__ == "__main__":
+    component_provider_host([Team], "teams")
+"""
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -130,6 +149,15 @@ def test_a_policy_pack_runs_and_its_refusal_stops_the_update(pulumi: Run, tmp_pa
     pulumi("config", "set", "team", "interns", "--stack", "dev")
     done = pulumi("preview", "--stack", "dev", "--policy-pack", str(pack), fails=True)
     assert "interns get no queue" in done.stdout
+
+
+def test_a_provider_written_in_python_runs_as_a_plugin_and_says_its_schema(pulumi: Run, tmp_path: Path) -> None:
+    provider = tmp_path / "provider"
+    provider.mkdir()
+    (provider / "PulumiPlugin.yaml").write_text("runtime: python\n")
+    (provider / "__main__.py").write_text(PROVIDER)
+    schema = json.loads(pulumi("package", "get-schema", str(provider)).stdout)
+    assert schema["resources"]["teams:index:Team"]["inputProperties"]["guaranteed"]["type"] == "integer"
 
 
 def test_an_engine_that_is_killed_leaves_no_child(pulumi: Run) -> None:
