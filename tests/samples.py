@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,15 @@ def quotas(one: dict[str, Any], resource: str = "nvidia.com/gpu", flavor: str = 
     (row,) = [row for row in group["flavors"] if row["name"] == flavor]
     (quota,) = [quota for quota in row["resources"] if quota["name"] == resource]
     return {key: value for key, value in quota.items() if key != "name"}
+
+
+SUFFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18} | {
+    f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", 1)
+}
+
+
+def number(quantity: str) -> Fraction:
+    """A quantity as a number, read by the grammar of apimachinery and not by our own code."""
+    digits = quantity.rstrip("kKMGTPEim")
+    suffix = quantity[len(digits) :]
+    return Fraction(digits) * (Fraction(1, 1000) if suffix == "m" else SUFFIXES[suffix])

@@ -1,0 +1,182 @@
+"""Hypothesis strategies: agreements that are right, and files that are damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+from samples import LAB, PRODUCTION
+
+from tenancy.agreement import Agreement
+
+# --- agreements without errors, with numbers a person can add up ------------------------------------------------------
+
+
+@st.composite
+def amounts(draw: st.DrawFn, flavors: dict[str, int], share: int) -> dict[str, int]:
+    """What one team is guaranteed: of each flavor at most its share of the capacity."""
+    return {name: draw(st.integers(0, capacity // share)) for name, capacity in flavors.items() if draw(st.booleans())}
+
+
+@st.composite
+def agreements(draw: st.DrawFn, most_flavors: int = 3) -> dict[str, Any]:
+    """The values of a small agreement that has no error."""
+    names = [f"f{number}" for number in range(draw(st.integers(1, most_flavors)))]
+    teams = [f"t{number}" for number in range(draw(st.integers(1, 5)))]
+    departments = [f"d{number}" for number in range(draw(st.integers(0, 2)))]
+    flavors = {name: {"nodes": draw(st.integers(1, 4)), "gpus_per_node": draw(st.integers(1, 8))} for name in names}
+    capacity = {name: flavor["nodes"] * flavor["gpus_per_node"] for name, flavor in flavors.items()}
+    return {
+        "cluster": {"name": "c", "guarantee_on": draw(st.sampled_from(["cohort", "queue"]))},
+        "flavors": flavors,
+        "departments": {name: {} for name in departments},
+        "teams": {name: draw(team(capacity, len(teams), departments)) for name in teams},
+    }
+
+
+@st.composite
+def team(draw: st.DrawFn, capacity: dict[str, int], share: int, departments: list[str]) -> dict[str, Any]:
+    guaranteed = draw(amounts(capacity, share))
+
+    def part(most: Callable[[str], int]) -> dict[str, int]:
+        return {name: draw(st.integers(0, most(name))) for name in capacity if draw(st.booleans())}
+
+    made: dict[str, Any] = {
+        "guaranteed": guaranteed,
+        "lendable": part(lambda name: guaranteed.get(name, 0)),
+        "prod": part(lambda name: guaranteed.get(name, 0)),
+        "borrowable": part(lambda name: capacity[name] + 2),
+    }
+    if departments and draw(st.booleans()):
+        made["department"] = draw(st.sampled_from(departments))
+    return made
+
+
+def as_agreement(values: dict[str, Any]) -> Agreement:
+    return Agreement.model_validate(values)
+
+
+# --- damage ---------------------------------------------------------------------------------------------------------
+
+DEEP = 10_000
+# A value of each kind of TOML, and those that programs trip over.
+VALUES = (
+    *(
+        "true",
+        "false",
+        "0",
+        "-1",
+        "8",
+        "0x10",
+        "0o7",
+        "0b1",
+        "1_000",
+        "1e400",
+        "8.0",
+        "7.5",
+        "-0.0",
+        "inf",
+        "-inf",
+        "nan",
+    ),
+    *("9223372036854775807", "9223372036854775808", "-9223372036854775809", "1" + "0" * 30, "1" + "0" * 5000),
+    "0x" + "f" * 8000,
+    *("1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "1979-05-27 07:32:00", "0000-00-00", "9999-12-31T23:59:60Z"),
+    *(
+        '""',
+        "''",
+        '"x"',
+        '"8"',
+        '"8 gpu"',
+        '"640 cpu"',
+        '"1e3"',
+        '"120Gi"',
+        '"-5Gi"',
+        '"0x1f"',
+        '"\\u0000"',
+        '"\\ud800"',
+    ),
+    *('"\\U0001F680"', '"\\u2028"', '"\\u202e"', "'" + "x" * 10_000 + "'", '"{}"', '"%s"', '"[bold]"'),
+    *(
+        "[]",
+        "{}",
+        "[1]",
+        "[[]]",
+        "[{}]",
+        "{ a = 1 }",
+        "{ gpu = 8 }",
+        "[1, 'a', 1.5, {}]",
+        "{ gpu = { gpu = { gpu = 1 } } }",
+    ),
+    *("{ key = 1 }", "[{ key = 'a', effect = 'NoSchedule' }]", '{ "a b" = 8 }', '{ "" = 8 }'),
+    *("[" * DEEP, "[" * DEEP + "]" * DEEP, "{a=" * DEEP, "{a=" * 200 + "1" + "}" * 200, "[" * 50 + "]" * 50),
+)
+KEYS = (
+    *(
+        "name",
+        "nodes",
+        "guaranteed",
+        "lendable",
+        "prod",
+        "borrowable",
+        "mig",
+        "taints",
+        "levels",
+        "topology",
+        "x",
+        "gpu",
+    ),
+    *('""', "''", '"a b"', '"\\u0000"', "'é'", "1", "1.5", "true", "inf", "a" * 5000, ".".join("a" * DEEP)),
+    *("a.b.c", "teams.a", "teams.training.guaranteed", "cluster.name", "flavors.gpu.nodes"),
+)
+HEADERS = (
+    *("cluster", "flavors", "flavors.gpu", "teams", "teams.training", "teams.training.guaranteed", "departments", "x"),
+    *("priorities", "topologies", "flavors.gpu.mig", "flavors.gpu.taints", "teams.a.b.c.d", ".".join("t" * DEEP), '""'),
+)
+LINES = st.one_of(
+    st.tuples(st.sampled_from(KEYS), st.sampled_from(VALUES)).map(" = ".join),
+    st.sampled_from(HEADERS).map("[{}]".format),
+    st.sampled_from(HEADERS).map("[[{}]]".format),
+    st.sampled_from(
+        ["#", "\t", "\ufeff", "=", "[", "]]", '"', "'''", '"""', "\\", "\x00", "\x1f", "a", "\r", "\u2028"]
+    ),
+    st.text(max_size=20),
+)
+BASES = (LAB, LAB, PRODUCTION.read_text("utf-8"))
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> bytes:
+    """A good file after one to four injuries: to its values, its lines, its bytes."""
+    lines = draw(st.sampled_from(BASES)).split("\n")
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(lines) - 1))
+        match draw(st.sampled_from(["value", "value", "value", "key", "insert", "delete", "double", "swap", "cut"])):
+            case "value":
+                lines[at] = f"{lines[at].partition('=')[0] or 'x'}= {draw(st.sampled_from(VALUES))}"
+            case "key":
+                lines[at] = f"{draw(st.sampled_from(KEYS))} ={lines[at].partition('=')[2] or ' 1'}"
+            case "insert":
+                lines.insert(at, draw(LINES))
+            case "delete" if len(lines) > 1:
+                del lines[at]
+            case "double":
+                lines.insert(draw(st.integers(0, len(lines))), lines[at])
+            case "swap":
+                other = draw(st.integers(0, len(lines) - 1))
+                lines[at], lines[other] = lines[other], lines[at]
+            case "cut":
+                lines[at] = lines[at][: draw(st.integers(0, len(lines[at])))]
+    data = bytearray("\n".join(lines).encode("utf-8", "surrogatepass"))
+    for _ in range(draw(st.sampled_from([0, 0, 0, 0, 1, 3]))):
+        if data:
+            data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
+    encoding = draw(st.sampled_from(["as it is"] * 12 + ["utf-16", "utf-32", "utf-8-sig"]))
+    return bytes(data) if encoding == "as it is" else data.decode("utf-8", "replace").encode(encoding)
+
+
+def paths(values: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Every place in plain values, the whole included."""
+    items = values.items() if isinstance(values, dict) else enumerate(values) if isinstance(values, list) else ()
+    return [path, *(inner for key, value in items for inner in paths(value, (*path, key)))]
