@@ -31,6 +31,9 @@ On = Annotated[
 @contextmanager
 def told() -> Iterator[None]:
     """What the lab cannot do is a sentence and exit 1, never a traceback."""
+    import httpx2
+    from lightkube import ApiError
+
     from ..lab.folder import LabError
     from ..lab.tools import ToolsError
     from ..live.reach import Unreachable
@@ -40,6 +43,8 @@ def told() -> Iterator[None]:
         yield
     except (LabError, ToolsError, Unreachable, NotThere) as error:
         common.stop(f"lab: {error}", NO)
+    except (ApiError, httpx2.HTTPError) as error:
+        common.stop(f"lab: the cluster did not do what was asked: {error}", NO)
 
 
 @app.command()
