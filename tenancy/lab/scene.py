@@ -20,7 +20,9 @@ from typing import Any
 
 from lightkube import ApiError, Client
 from lightkube.codecs import from_dict
+from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace, Pod
+from lightkube.types import CascadeType
 
 from ..agreement.hardware import Hardware
 from ..agreement.quantity import bytes_text, milli_text
@@ -161,9 +163,10 @@ class _Stage:
 
     @contextmanager
     def set(self) -> Iterator[None]:
-        """The teams' namespaces, removed at the end with all that is in them; also what an earlier scene left."""
+        """The teams' namespaces; at the end nothing of the scene runs or is counted, and they are on their way out."""
         teams = (self.cast.lender, self.cast.borrower)
-        self._clear()
+        self._remove()
+        self._wait("namespaces of an earlier scene are still there", lambda: not self._namespaces())
         try:
             for team in teams:
                 self.client.create(from_dict(self._namespace(team)))
@@ -173,7 +176,11 @@ class _Stage:
                     self.client.create(KaiQueue.from_dict(self._leaf(team)))
             yield
         finally:
-            self._clear()
+            for team in teams:  # jobs first: a namespace waits long for workloads that Kueue has yet to let go
+                self.client.deletecollection(Job, namespace=_namespace_of(team.name), cascade=CascadeType.BACKGROUND)
+            idle = dict.fromkeys((team.name for team in teams), 0)
+            self._wait("jobs of the scene do not end", lambda: self._shows(idle))
+            self._remove()
 
     def rows(self) -> list[usage.Row]:
         return usage.who_has_what(self.client, self.plan, self.scheduler)
@@ -194,8 +201,7 @@ class _Stage:
         came, steady = 0.0, 0
         while time.monotonic() - started < PATIENCE:
             now = time.monotonic()
-            used = {row.team: row.used for row in self.rows() if row.used and row.flavor == self.cast.flavor.name}
-            seen = used == expected and all(self._running(team) == amount for team, amount in expected.items())
+            seen = self._shows(expected)
             came = came if seen and steady else now
             steady = steady + 1 if seen else 0
             if steady == STEADY:
@@ -220,19 +226,28 @@ class _Stage:
         pods = self.client.list(Pod, namespace=_namespace_of(team), fields={"status.phase": "Running"})
         return sum(1 for pod in pods if pod.metadata and not pod.metadata.deletionTimestamp)
 
-    def _clear(self) -> None:
-        """Removes the scene's namespaces and waits until they are gone, and nothing of them is counted any more."""
+    def _shows(self, expected: dict[str, int]) -> bool:
+        """Whether these teams use these amounts, nobody else anything, and as many pods run."""
+        used = {row.team: row.used for row in self.rows() if row.flavor == self.cast.flavor.name and row.used}
+        wanted = {team: amount for team, amount in expected.items() if amount}
+        return used == wanted and all(self._running(team) == amount for team, amount in expected.items())
+
+    def _wait(self, otherwise: str, so: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE
-        while left := [
-            it.metadata.name for it in self.client.list(Namespace, labels={SCENE_LABEL: "true"}) if it.metadata
-        ]:
-            for name in left:
-                self._gone(Namespace, str(name))
+        while not so():
             if time.monotonic() > deadline:
-                raise LabError(f"these namespaces of the scene do not go away: {', '.join(map(str, left))}")
+                raise LabError(f"after {PATIENCE:.0f} s {otherwise}")
             time.sleep(EVERY)
-        if self.scheduler == "kai":
-            for team in (self.cast.lender, self.cast.borrower):
+
+    def _namespaces(self) -> list[str]:
+        found = self.client.list(Namespace, labels={SCENE_LABEL: "true"})
+        return [it.metadata.name for it in found if it.metadata and it.metadata.name]
+
+    def _remove(self) -> None:
+        for name in self._namespaces():
+            self._gone(Namespace, name)
+        for team in (self.cast.lender, self.cast.borrower):
+            if self._reserved(team):
                 self._gone(KaiQueue, _leaf_of(team))
 
     def _gone(self, kind: Any, name: str) -> None:
