@@ -16,7 +16,7 @@ import pulumi
 from tenancy import kueue
 from tenancy.plan import Plan
 
-from .objects import KubernetesObject, register
+from .objects import KubernetesObject, named, register
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class TopologyTree(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TopologyTreeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TopologyTree", name, {}, opts)
-        (tree,) = (it for it in args.plan.topologies if it.name == args.topology)
+        tree = named("topology", args.topology, {it.name: it for it in args.plan.topologies})
         self.topology = register(self, name, kueue.topology(args.plan, tree), timeouts=_timeouts(opts))
         self.topology_name = self.topology.object_name
         self.register_outputs({"topologyName": self.topology_name})
@@ -59,7 +59,7 @@ class GpuFlavor(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: GpuFlavorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:GpuFlavor", name, {}, opts)
-        body = kueue.resource_flavor(args.plan, args.plan.flavor[args.flavor])
+        body = kueue.resource_flavor(args.plan, named("flavor", args.flavor, args.plan.flavor))
         self.flavor: KubernetesObject = register(self, name, body, timeouts=_timeouts(opts))
         self.flavor_name = self.flavor.object_name
         self.register_outputs({"flavorName": self.flavor_name})

@@ -21,9 +21,10 @@ while the object stays (a team's department, whether it has prod).
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 import pulumi
 
@@ -36,6 +37,7 @@ WRITE_ANNOTATIONS: Mapping[str, str] = {
 PROVIDER_VERSION = version("pulumi-kubernetes")
 
 Object = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class KubernetesObject(pulumi.CustomResource):
@@ -76,3 +78,12 @@ def register(
     provider come from the parent. Timeouts do not (Pulumi inherits them for nobody), so they are handed on."""
     opts = pulumi.ResourceOptions(parent=parent, depends_on=list(after) or None, custom_timeouts=timeouts)
     return KubernetesObject(name, body, opts)
+
+
+def named(what: str, name: str, known: Mapping[str, T]) -> T:
+    """The part of an agreement that has this name. Raises RunError, with the nearest name there is."""
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1)
+    remedy = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'none'}"
+    raise pulumi.RunError(f"there is no {what} {name!r} in the agreement; {remedy}")

@@ -16,7 +16,7 @@ from tenancy import kai, kueue
 from tenancy.fidelity import Scheduler
 from tenancy.plan import Plan, TeamPlan
 
-from .objects import KubernetesObject, Object, register
+from .objects import KubernetesObject, Object, named, register
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,17 +42,17 @@ class TeamQuota(pulumi.ComponentResource):
     def __init__(self, name: str, args: TeamQuotaArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TeamQuota", name, {}, opts)
         self._name, self._timeouts = name, opts.custom_timeouts if opts else None
-        team = args.plan.team[args.team]
+        team = named("team", args.team, args.plan.team)
         made: list[KubernetesObject] = []
         if Scheduler.KUEUE in args.schedulers:
             made += self._in_kueue(args.plan, team)
         if Scheduler.KAI in args.schedulers:
             made += self._in_kai(args.plan, team)
         self.objects = tuple(made)
-        named = {it.reference: it.object_name for it in made}
-        self.queue = named.get(f"ClusterQueue/{team.name}") or named[f"Queue/{team.name}"]
-        self.prod_queue = named.get(f"ClusterQueue/{team.name}{kueue.PROD_SUFFIX}")
-        self.reserved_queue = named.get(f"Queue/{team.name}{kai.RESERVED_SUFFIX}")
+        names = {it.reference: it.object_name for it in made}
+        self.queue = names.get(f"ClusterQueue/{team.name}") or names[f"Queue/{team.name}"]
+        self.prod_queue = names.get(f"ClusterQueue/{team.name}{kueue.PROD_SUFFIX}")
+        self.reserved_queue = names.get(f"Queue/{team.name}{kai.RESERVED_SUFFIX}")
         outputs = {"queue": self.queue, "prodQueue": self.prod_queue, "reservedQueue": self.reserved_queue}
         self.register_outputs({key: value for key, value in outputs.items() if value is not None})
 

@@ -1,0 +1,228 @@
+"""What the components register: names, order, options, outputs."""
+
+from __future__ import annotations
+
+import logging
+import textwrap
+from collections.abc import Callable
+
+import pulumi
+import pytest
+from recorder import Registered, run
+
+from components import (
+    GpuFlavor,
+    GpuFlavorArgs,
+    TeamQuota,
+    TeamQuotaArgs,
+    TenancyAgreement,
+    TenancyAgreementArgs,
+    TopologyTree,
+    TopologyTreeArgs,
+)
+from tenancy.agreement import Agreement, loads
+from tenancy.fidelity import Scheduler
+from tenancy.plan import Plan, make_plan
+
+BOTH = (Scheduler.KUEUE, Scheduler.KAI)
+TEXT = """
+    [cluster]
+    name = "lab"
+    [topologies.zonal]
+    levels = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+    [flavors.gpu]
+    nodes = 4
+    gpus_per_node = 8
+    topology = "zonal"
+    [priorities]
+    high = 1000
+    [departments.search]
+    [teams.ranking]
+    department = "search"
+    guaranteed = 16
+    lendable = 12
+    prod = 8
+    [teams.embeddings]
+    guaranteed = 8
+"""
+
+
+def agreement(text: str = TEXT) -> Agreement:
+    loaded = loads(textwrap.dedent(text))
+    assert loaded.agreement, loaded.findings
+    return loaded.agreement
+
+
+def plan() -> Plan:
+    return make_plan(agreement())
+
+
+def registered(
+    *schedulers: Scheduler, opts: Callable[[], pulumi.ResourceOptions | None] = lambda: None
+) -> dict[str, Registered]:
+    """A whole agreement's registrations by type and name, `ClusterQueue/a-ranking`; components by their type's last part."""
+    args = TenancyAgreementArgs(agreement=agreement(), schedulers=schedulers or (Scheduler.KUEUE,))
+    made = run(lambda: TenancyAgreement("a", args, opts()))
+    return {f"{it.type.rpartition(':')[2]}/{it.name}": it for it in made}
+
+
+def names(urns: tuple[str, ...] | list[str]) -> set[str]:
+    return {f"{urn.split('::')[2].rpartition(':')[2]}/{urn.rpartition('::')[2]}" for urn in urns}
+
+
+def test_every_name_says_whose_child_it_is() -> None:
+    made = registered(*BOTH)
+    urns = {it.urn: it.name for it in made.values()}
+    children = [it for it in made.values() if it.parent in urns]
+    assert len(children) == len(made) - 1
+    assert [it.name for it in children if not it.name.startswith(urns[it.parent])] == []
+
+
+def test_the_engine_of_the_tests_refuses_a_name_twice() -> None:
+    def twice() -> None:
+        for _ in range(2):
+            TeamQuota("ranking", TeamQuotaArgs(plan=plan(), team="ranking"))
+
+    with pytest.raises(AssertionError, match="Duplicate resource URN"):
+        run(twice)
+
+
+def test_no_name_depends_on_department_or_prod() -> None:
+    """Under two names Pulumi would make an object, and then delete it under the old one."""
+    before = registered(*BOTH)
+    moved = TEXT.replace('    department = "search"\n', "").replace("    prod = 8\n", "")
+    after = run(lambda: TenancyAgreement("a", TenancyAgreementArgs(agreement=agreement(moved), schedulers=BOTH)))
+    by_urn = {it.urn: (it.type, it.inputs.get("metadata", {}).get("name")) for it in before.values()}
+    kept = [it for it in after if it.is_object and it.inputs["metadata"]["name"] in ("ranking", "ranking-reserved")]
+    assert {it.urn for it in kept} <= set(by_urn)
+    assert len(kept) == 3
+
+
+def test_parents_come_before_children() -> None:
+    made = registered(*BOTH)
+    assert names(made["GpuFlavor/a-gpu"].depends_on) == {"Topology/a-zonal"}
+    assert names(made["Cohort/a-lab"].depends_on) == {"ResourceFlavor/a-gpu"}
+    assert names(made["Cohort/a-search"].depends_on) == {"Cohort/a-lab"}
+    assert names(made["TeamQuota/a-ranking"].depends_on) == {"Cohort/a-search", "Queue/a-search"}
+    assert names(made["TeamQuota/a-embeddings"].depends_on) == {"Cohort/a-lab", "Queue/a-shared"}
+    assert names(made["Queue/a-search"].depends_on) == {"Queue/a-shared"}
+    for queue in ("ClusterQueue/a-ranking", "ClusterQueue/a-ranking-prod"):
+        assert names(made[queue].depends_on) == {"Cohort/a-ranking"}
+
+
+def test_a_team_waits_for_no_other_team() -> None:
+    made = registered(*BOTH)
+    waits = names(made["TeamQuota/a-ranking"].depends_on) | names(made["TeamQuota/a-embeddings"].depends_on)
+    assert not any("ranking" in it or "embeddings" in it for it in waits)
+
+
+def test_protection_and_timeouts_reach_every_object() -> None:
+    timeouts = pulumi.CustomTimeouts(create="1m", update="2m", delete="3m")
+    made = registered(*BOTH, opts=lambda: pulumi.ResourceOptions(protect=True, custom_timeouts=timeouts))
+    objects = [it for it in made.values() if it.is_object]
+    assert {it.protect for it in objects} == {True}
+    assert {it.timeouts for it in objects} == {("1m", "2m", "3m")}
+
+
+def test_without_options_nothing_is_protected() -> None:
+    assert {it.protect for it in registered(*BOTH).values()} == {False}
+
+
+def test_the_provider_reaches_every_object() -> None:
+    class Provider(pulumi.ProviderResource):
+        def __init__(self) -> None:
+            super().__init__("kubernetes", "mine")
+
+    made = registered(*BOTH, opts=lambda: pulumi.ResourceOptions(provider=Provider()))
+    providers = {it.provider.split("::")[-2] for it in made.values() if it.is_object}
+    assert providers == {"mine"}
+
+
+def test_every_component_registers_its_outputs() -> None:
+    made = registered(*BOTH)
+    components = [it for it in made.values() if it.type.startswith("tenancy:")]
+    assert len(components) == 5
+    assert [it.name for it in components if "_registered" not in it.outputs] == []
+
+
+def test_a_team_names_its_queues() -> None:
+    outputs = registered(*BOTH)["TeamQuota/a-ranking"].outputs
+    assert outputs["queue"] == "ranking"
+    assert outputs["prodQueue"] == "ranking-prod"
+    assert outputs["reservedQueue"] == "ranking-reserved"
+
+
+def test_a_team_without_prod_names_no_prod_queue() -> None:
+    assert set(registered()["TeamQuota/a-embeddings"].outputs) == {"queue", "_registered"}
+
+
+def test_a_team_has_its_name_as_queue_in_kai_alone() -> None:
+    assert registered(Scheduler.KAI)["TeamQuota/a-ranking"].outputs["queue"] == "ranking"
+
+
+def test_the_agreement_names_the_queue_of_every_team() -> None:
+    assert registered()["TenancyAgreement/a"].outputs["queues"] == {"ranking": "ranking", "embeddings": "embeddings"}
+
+
+def test_parts_stand_alone() -> None:
+    def program() -> None:
+        topology = TopologyTree("tree", TopologyTreeArgs(plan=plan(), topology="zonal"))
+        opts = pulumi.ResourceOptions(depends_on=[topology])
+        GpuFlavor("hardware", GpuFlavorArgs(plan=plan(), flavor="gpu"), opts)
+        TeamQuota("quota", TeamQuotaArgs(plan=plan(), team="ranking"))
+
+    made = {it.name: it for it in run(program) if it.is_object}
+    assert set(made) == {"tree", "hardware", "quota", "quota-prod"}
+
+
+@pytest.mark.parametrize(("part", "name"), [("team", "rankin"), ("flavor", "gpus"), ("topology", "zone")])
+def test_a_part_that_is_not_in_the_agreement_is_refused_with_the_nearest(part: str, name: str) -> None:
+    parts: dict[str, Callable[[], object]] = {
+        "team": lambda: TeamQuota("x", TeamQuotaArgs(plan=plan(), team=name)),
+        "flavor": lambda: GpuFlavor("x", GpuFlavorArgs(plan=plan(), flavor=name)),
+        "topology": lambda: TopologyTree("x", TopologyTreeArgs(plan=plan(), topology=name)),
+    }
+    near = {"team": "ranking", "flavor": "gpu", "topology": "zonal"}[part]
+    with pytest.raises(pulumi.RunError, match=f"no {part} '{name}' in the agreement; did you mean '{near}'"):
+        run(parts[part])
+
+
+def test_an_agreement_with_errors_is_refused_with_all_of_them() -> None:
+    wrong = Agreement.model_validate(
+        {
+            "cluster": {"name": "lab"},
+            "flavors": {"gpu": {"nodes": 1, "gpus_per_node": 8}},
+            "teams": {"a": {"guaranteed": 8, "lendable": 9}, "b": {"guaranteed": 8}},
+        }
+    )
+    with pytest.raises(pulumi.RunError) as refused:
+        TenancyAgreementArgs(agreement=wrong)
+    said = str(refused.value).splitlines()
+    assert len(said) == 2
+    assert any(line.startswith("teams.a.lendable: 9 is more than guaranteed (8)") for line in said)
+
+
+def test_an_agreement_that_kai_cannot_keep_is_refused_by_name() -> None:
+    two = agreement(TWO_FLAVORS)
+    with pytest.raises(pulumi.RunError, match=r"KAI gets no queues for this agreement: .*gpu, slow"):
+        TenancyAgreementArgs(agreement=two, schedulers=BOTH)
+
+
+TWO_FLAVORS = """
+    [cluster]
+    name = "lab"
+    [flavors.gpu]
+    nodes = 1
+    gpus_per_node = 8
+    [flavors.slow]
+    nodes = 1
+    gpus_per_node = 8
+    [teams.a]
+    guaranteed = { gpu = 8 }
+"""
+
+
+def test_what_is_not_kept_exactly_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        registered(Scheduler.KAI)
+    assert "kai keeps 'prod' approximate for ranking" in caplog.text

@@ -1,0 +1,98 @@
+"""What is rendered and what Pulumi registers are the same objects."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from recorder import plain, run
+
+from components import TenancyAgreement, TenancyAgreementArgs
+from components.objects import WRITE_ANNOTATIONS
+from tenancy.agreement import load
+from tenancy.fidelity import Scheduler
+from tenancy.plan import make_plan
+from tenancy.render import rendered
+
+ROOT = Path(__file__).resolve().parents[2]
+KUEUE, KAI = Scheduler.KUEUE, Scheduler.KAI
+AGREEMENTS = {
+    "lab": (ROOT / "tenancy.toml", (KUEUE, KAI)),
+    "departments and prod": (ROOT / "examples" / "departments.toml", (KUEUE,)),
+    "venus": (ROOT / "examples" / "venus.toml", (KUEUE, KAI)),
+    "production": (ROOT / "tests" / "agreements" / "production.toml", (KUEUE,)),
+    "one flavor, prod, department": (ROOT / "tests" / "agreements" / "prod-on-kai.toml", (KUEUE, KAI)),
+}
+Objects = dict[str, Any]
+
+
+def from_files(file: Path, scheduler: Scheduler) -> Objects:
+    """The objects of `tenancy render`, read back from the text it writes."""
+    agreement = load(file).agreement
+    assert agreement
+    text = [it for name, it in rendered(make_plan(agreement)).items() if name.startswith(f"{scheduler}/")]
+    return by_name([one for it in text for one in yaml.safe_load_all(it)])
+
+
+def from_pulumi(file: Path, *schedulers: Scheduler) -> Objects:
+    """The objects as they go over the wire to the provider, less what tells the provider how to write them."""
+    agreement = load(file).agreement
+    assert agreement
+    args = TenancyAgreementArgs(agreement=agreement, schedulers=schedulers)
+    found = [it.inputs for it in run(lambda: TenancyAgreement("a", args)) if it.is_object]
+    for one in found:
+        annotations = one["metadata"]["annotations"]
+        assert WRITE_ANNOTATIONS.items() <= annotations.items()
+        one["metadata"]["annotations"] = {
+            key: text for key, text in annotations.items() if key not in WRITE_ANNOTATIONS
+        }
+        if not one["metadata"]["annotations"]:
+            del one["metadata"]["annotations"]
+    return by_name(found)
+
+
+def by_name(objects: list[Any]) -> Objects:
+    named = {f"{one['kind']}/{one['metadata']['name']}": plain(one) for one in objects}
+    assert len(named) == len(objects)
+    return named
+
+
+@pytest.mark.parametrize(
+    ("file", "scheduler"),
+    [pytest.param(file, it, id=f"{name}, {it}") for name, (file, for_) in AGREEMENTS.items() for it in for_],
+)
+def test_rendered_and_registered_are_equal(file: Path, scheduler: Scheduler) -> None:
+    files, registered = from_files(file, scheduler), from_pulumi(file, scheduler)
+    assert sorted(files) == sorted(registered)
+    for name, one in files.items():
+        assert registered[name] == one, name
+
+
+def test_both_schedulers_together_are_both_alone() -> None:
+    file = AGREEMENTS["lab"][0]
+    assert from_pulumi(file, KUEUE, KAI) == from_pulumi(file, KUEUE) | from_pulumi(file, KAI)
+
+
+def test_what_the_preflight_asks_about_is_what_is_registered() -> None:
+    file = AGREEMENTS["departments and prod"][0]
+    agreement = load(file).agreement
+    assert agreement
+    args = TenancyAgreementArgs(agreement=agreement, schedulers=(KUEUE,))
+    assert by_name(args.objects()) == from_pulumi(file, KUEUE)
+    assert {one["kind"] for one in args.objects()} <= set(args.kinds)
+
+
+def test_components_build_no_object_of_their_own() -> None:
+    """No literal in `components` has the keys of an object; they come from the builders."""
+    keys = {
+        (path.name, key.value)
+        for path in (ROOT / "components").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Dict)
+        for key in node.keys
+        if isinstance(key, ast.Constant)
+    }
+    assert not {key for _, key in keys} & {"apiVersion", "kind", "spec", "labels", "name", "resourceGroups"}
