@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from typing import Any
 
@@ -146,15 +147,28 @@ LINES = st.one_of(
 BASES = (LAB, LAB, PRODUCTION.read_text("utf-8"))
 
 
+def _parses(value: str) -> bool:
+    try:
+        return bool(tomllib.loads(f"x = {value}"))
+    except (ValueError, RecursionError):
+        return False
+
+
+TOML_VALUES = tuple(filter(_parses, VALUES))
+
+
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A good file after one to four injuries: to its values, its lines, its bytes."""
+    """A good file after one to four injuries: to its values, its lines, its bytes. Every other is still TOML, mostly."""
     lines = draw(st.sampled_from(BASES)).split("\n")
+    gentle = draw(st.booleans())
+    values = TOML_VALUES if gentle else VALUES
+    kinds = ["value", "value", "value", "delete"] + ([] if gentle else ["key", "insert", "double", "swap", "cut"])
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(lines) - 1))
-        match draw(st.sampled_from(["value", "value", "value", "key", "insert", "delete", "double", "swap", "cut"])):
-            case "value":
-                lines[at] = f"{lines[at].partition('=')[0] or 'x'}= {draw(st.sampled_from(VALUES))}"
+        match draw(st.sampled_from(kinds)):
+            case "value" if "=" in lines[at] or not gentle:
+                lines[at] = f"{lines[at].partition('=')[0] or 'x'}= {draw(st.sampled_from(values))}"
             case "key":
                 lines[at] = f"{draw(st.sampled_from(KEYS))} ={lines[at].partition('=')[2] or ' 1'}"
             case "insert":
@@ -168,12 +182,20 @@ def damaged(draw: st.DrawFn) -> bytes:
                 lines[at], lines[other] = lines[other], lines[at]
             case "cut":
                 lines[at] = lines[at][: draw(st.integers(0, len(lines[at])))]
-    data = bytearray("\n".join(lines).encode("utf-8", "surrogatepass"))
-    for _ in range(draw(st.sampled_from([0, 0, 0, 0, 1, 3]))):
-        if data:
-            data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
-    encoding = draw(st.sampled_from(["as it is"] * 12 + ["utf-16", "utf-32", "utf-8-sig"]))
-    return bytes(data) if encoding == "as it is" else data.decode("utf-8", "replace").encode(encoding)
+    text = "\n".join(lines)
+    return text.encode("utf-8", "surrogatepass") if gentle else draw(encoded(text))
+
+
+@st.composite
+def encoded(draw: st.DrawFn, text: str) -> bytes:
+    """The bytes of a text, one in ten in another encoding, one in ten with a few bytes changed."""
+    how = draw(st.integers(0, 9))
+    if how == 0:
+        return text.encode(draw(st.sampled_from(["utf-16", "utf-32", "utf-8-sig"])), "replace")
+    data = bytearray(text.encode("utf-8", "surrogatepass"))
+    for _ in range(draw(st.integers(1, 3)) if how == 1 and data else 0):
+        data[draw(st.integers(0, len(data) - 1))] = draw(st.integers(0, 255))
+    return bytes(data)
 
 
 def paths(values: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:

@@ -101,6 +101,10 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
         "[teams.shared]\nguaranteed = 8",
         ["teams.shared: its KAI Queue 'shared' is also made by the agreement itself; give one of them another name"],
     ),
+    "a name to show of two lines": (
+        "[teams.a]\nguaranteed = 8\ndisplay_name = 'The A\\nTeam'".replace("'", '"'),
+        ["teams.a.display_name: holds the control character U+000A; write it in one line of text"],
+    ),
     "an unknown department": (
         "[departments.speech]\n[teams.a]\nguaranteed = 8\ndepartment = 'spech'\n[teams.b]\ndepartment = 'speech'",
         ["teams.a.department: 'spech' is no department of this agreement; did you mean 'speech'?"],

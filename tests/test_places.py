@@ -49,7 +49,7 @@ PLACED: dict[str, tuple[str, str]] = {
         "teams.a.guaranteed",
     ),
     "a value after text of several lines": (
-        "[teams.a]\ndisplay_name = '''\none\n[teams.b]\n'''\nguaranteed = →-1",
+        "[teams.a]\ndepartment = '''\\\n[teams.b]\\\n'''\nguaranteed = →-1",
         "teams.a.guaranteed",
     ),
     "a value that is written twice alike": (
@@ -110,6 +110,10 @@ UNREADABLE: dict[str, tuple[bytes, str]] = {
     "a number of 5,000 digits": (
         b"[cluster]\nname = 1" + b"0" * 5000,
         "f:2:8: holds a number that is too large; amounts are whole numbers such as 8",
+    ),
+    "10,000 tables in each other": (
+        b"[cluster]\n" + b"a." * 10_000 + b"a = 1",
+        "f:2:1: is nested too deeply; an agreement is at most four tables deep",
     ),
     "10,000 arrays in each other": (
         b"a = " + b"[" * 10_000,

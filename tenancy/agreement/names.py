@@ -32,6 +32,15 @@ LABEL_VALUE = Rule(
     "letters, digits, '-', '_' and '.', a letter or digit at both ends",
 )
 _KEY_NAME = Rule(re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII), 63, LABEL_VALUE.words)
+# What stands in no YAML that Go writes (go-yaml: "control characters are not allowed"), and what breaks a line of a table.
+UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+
+
+def text_problem(text: str) -> tuple[str, str] | None:
+    """What is wrong with a text to show to people: characters that cannot be shown; None when nothing is."""
+    if found := UNWRITABLE.search(text):
+        return f"holds the control character U+{ord(found[0]):04X}", "write it in one line of text"
+    return None
 
 
 def name_problem(name: str, rule: Rule) -> tuple[str, str] | None:

@@ -24,6 +24,10 @@ from .sound import sound_part
 MAX_BYTES = 16 * 2**20
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _LONG_NUMBER = re.compile(r"[0-9][0-9_]{4299,}")
+# A key of so many parts that tomllib, which takes time by their square, would be at it for minutes.
+_DEEP_KEY = re.compile(
+    r"""(?:^|[{,\[])[ \t]*+((?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100})""", re.ASCII | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,9 @@ def _decode(data: bytes, file: str) -> str | Finding:
 
 
 def _parse(text: str, file: str) -> dict[str, Any] | Finding:
+    too_deep = Finding((), "is nested too deeply", "an agreement is at most four tables deep")
+    if deep := _DEEP_KEY.search(text):
+        return too_deep.at(file, *_line_and_column(text, deep.start(1)))
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -106,7 +113,7 @@ def _parse(text: str, file: str) -> dict[str, Any] | Finding:
             file, *place
         )
     except RecursionError:
-        return Finding((), "is nested too deeply", "an agreement is at most four tables deep").at(file, 1, 1)
+        return too_deep.at(file, 1, 1)
     except ValueError:  # a number of more digits than Python will read
         long = _LONG_NUMBER.search(text)
         return Finding((), "holds a number that is too large", "amounts are whole numbers such as 8").at(

@@ -15,6 +15,7 @@ from . import flavors, limits, naming, promises, topologies
 
 CHECKS: tuple[Callable[[Agreement], Iterator[Finding]], ...] = (
     naming.names,
+    naming.display_names,
     naming.collisions,
     topologies.levels,
     flavors.shape,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..findings import Finding, Path, dotted
 from ..hardware import by_flavor, resolve
 from ..model import Agreement, Team
-from ..names import LABEL_NAME, SUBDOMAIN, Rule, label_key_problem, name_problem
+from ..names import LABEL_NAME, SUBDOMAIN, Rule, label_key_problem, name_problem, text_problem
 
 PROD, RESERVED, SHARED = "-prod", "-reserved", "shared"
 
@@ -39,6 +39,14 @@ def names(agreement: Agreement) -> Iterator[Finding]:
             own_name = made.name in (made.path[-1], agreement.cluster.name)
             on_key = made.path[0] != "cluster"
             yield Finding(made.path, message if own_name else f"its {made.kind} {message}", remedy, on_key=on_key)
+
+
+def display_names(agreement: Agreement) -> Iterator[Finding]:
+    """Names to show: any text, in one line."""
+    for table in ("departments", "teams"):
+        for name, it in getattr(agreement, table).items():
+            if it.display_name and (problem := text_problem(it.display_name)):
+                yield Finding((table, name, "display_name"), *problem)
 
 
 def collisions(agreement: Agreement) -> Iterator[Finding]:

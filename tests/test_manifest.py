@@ -1,0 +1,239 @@
+"""The YAML we write is read alike by YAML 1.1 (PyYAML) and by the library Kubernetes uses (through kubectl)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
+
+from tenancy import kai, kueue
+from tenancy.agreement.names import UNWRITABLE
+from tenancy.agreement.quantity import bytes_text, count_text, milli_text, parse_bytes, parse_milli
+from tenancy.manifest import dump_all
+
+KUBECTL = Path(sys.executable).parent / "kubectl"
+
+# Text that a YAML reader takes for something else where it stands bare.
+HOSTILE = (
+    *("no", "No", "NO", "yes", "y", "n", "on", "off", "true", "TRUE", "null", "Null", "~", "", " ", "a ", " a", "\t"),
+    *(
+        "1",
+        "01",
+        "1e3",
+        "0x1f",
+        "0o7",
+        "0b1",
+        "1_000",
+        "1.",
+        ".5",
+        "-1",
+        "+1",
+        "inf",
+        ".inf",
+        "-.INF",
+        ".nan",
+        "nan",
+        "1:30",
+    ),
+    *(
+        "2026-01-01",
+        "2026-01-01T00:00:00Z",
+        "12:30:45",
+        "=",
+        "<<",
+        "---",
+        "...",
+        "- a",
+        "-",
+        "? a",
+        ": a",
+        "a: b",
+        "a:",
+    ),
+    *(
+        "#",
+        "a #b",
+        "[a]",
+        "{a: b}",
+        "!a",
+        "&a",
+        "*a",
+        "|",
+        ">",
+        "%a",
+        "@a",
+        "`a`",
+        "'",
+        '"',
+        "''",
+        '"a"',
+        "\\",
+        "\\n",
+        "a\\",
+    ),
+    *(
+        "\n",
+        "a\nb",
+        "a\n",
+        "\na",
+        "\r\n",
+        "\u0085",
+        "\u2028",
+        "\u2029",
+        "\ufeff",
+        "\u00a0",
+        "\u200b",
+        "\u202e",
+        "\ufffd",
+    ),
+    *(
+        "\x00",
+        "\x01",
+        "\x1b[31m",
+        "\x7f",
+        "\x9f",
+        "é",
+        "日本",
+        "🚀",
+        "\U0010ffff",
+        "a" * 5000,
+        "{{ .Name }}",
+        "$(A)",
+        "${A}",
+    ),
+)
+
+
+def read(text: str) -> list[Any]:
+    return list(yaml.safe_load_all(text))
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_hostile_text_comes_back_as_it_was(text: str) -> None:
+    made = {"a": text, "d": [text], **({text: "c"} if len(text) < 1000 else {})}  # YAML's longest key is 1,024
+    assert read(dump_all([made])) == [made]
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_comes_back_as_it_was(text: str) -> None:
+    assert read(dump_all([{text: text}])) == [{text: text}]
+
+
+def test_values_of_every_kind_come_back_as_they_were() -> None:
+    body = {"i": 8, "n": None, "t": True, "f": False, "e": {}, "l": [], "s": "", "deep": [{"a": [{"b": 1, "c": "x"}]}]}
+    assert read(dump_all([body, body])) == [body, body]
+
+
+def test_keys_keep_their_order() -> None:
+    assert dump_all([{"z": 1, "a": {"d": 2, "b": 3}}]) == "z: 1\na:\n  d: 2\n  b: 3\n"
+
+
+def test_what_needs_no_quotes_has_none() -> None:
+    assert (
+        dump_all([{"name": "training", "quota": "16Gi", "label": "a/b"}])
+        == 'name: training\nquota: "16Gi"\nlabel: a/b\n'
+    )
+
+
+@pytest.mark.parametrize("text", [LAB, PRODUCTION.read_text()], ids=["lab", "production"])
+def test_what_we_render_is_what_we_made(text: str) -> None:
+    made = [*kueue.objects(plan(text)), *kai.objects(plan(text))]
+    assert read(dump_all(made)) == made
+
+
+def test_kubectl_reads_what_we_wrote(tmp_path: Path) -> None:
+    """One ConfigMap for each text that an agreement may hold: `check` refuses what kustomize could not write again."""
+    kubectl = str(KUBECTL) if KUBECTL.exists() else shutil.which("kubectl")
+    if kubectl is None:
+        pytest.skip("kubectl is not here")
+    made = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{number}"}, "data": {"text": text}}
+        for number, text in enumerate(HOSTILE)
+        if not UNWRITABLE.search(text) and text not in ("=", "<<")  # which PyYAML does not read bare, as Go writes them
+    ]
+    (tmp_path / "all.yaml").write_text(dump_all(made), encoding="utf-8")
+    (tmp_path / "kustomization.yaml").write_text("resources: [all.yaml]\n")
+    out = subprocess.run([kubectl, "kustomize", str(tmp_path)], capture_output=True, check=False)
+    assert out.returncode == 0, out.stderr.decode()
+    came_back = {one["metadata"]["name"]: one["data"]["text"] for one in read(out.stdout.decode())}
+    assert came_back == {one["metadata"]["name"]: one["data"]["text"] for one in made}
+
+
+@pytest.mark.parametrize("name", ["no", "on", "y", "1e3", "0x1f", "null", "true", "1", "007", "1.5"])
+def test_a_team_may_have_a_name_that_yaml_takes_for_something_else(name: str) -> None:
+    made = kueue.objects(plan(ONE_FLAVOR + f'[teams."{name}"]\nguaranteed = 8\nlendable = 4\nprod = 4\n'))
+    assert read(dump_all(made)) == made
+    assert {"ClusterQueue", "Cohort"} == {one["kind"] for one in made if one["metadata"]["name"] == name}
+
+
+# --- quantities, as the API server would rewrite them (held against apimachinery 0.36 with 12,000 random ones) ----------
+
+COUNTS = {0: "0", 8: "8", 999: "999", 1000: "1k", 1024: "1024", 1500: "1500", 2_000_000: "2M", 10**18: "1E"}
+MILLIS = {0: "0", 1: "1m", 1500: "1500m", 14_000: "14", 1_000_000: "1k", 1_500_000: "1500", 10**9: "1M"}
+BYTES = {
+    0: "0",
+    1000: "1k",
+    1023: "1023",
+    1024: "1Ki",
+    1_500_000: "1500k",
+    120 * 2**30: "120Gi",
+    1024 * 2**30: "1Ti",
+    1025 * 2**30: "1025Gi",
+    2**62: "4Ei",
+}
+
+
+@pytest.mark.parametrize(("amount", "text"), COUNTS.items())
+def test_a_count_is_canonical(amount: int, text: str) -> None:
+    assert count_text(amount) == text
+
+
+@pytest.mark.parametrize(("amount", "text"), MILLIS.items())
+def test_milli_cpus_are_canonical(amount: int, text: str) -> None:
+    assert milli_text(amount) == text
+
+
+@pytest.mark.parametrize(("amount", "text"), BYTES.items())
+def test_bytes_are_canonical(amount: int, text: str) -> None:
+    assert bytes_text(amount) == text
+
+
+@given(amount=st.integers(1, 2**63 - 1))
+def test_what_is_written_is_read_as_it_was(amount: int) -> None:
+    assert parse_milli(milli_text(amount)) == amount
+    if not bytes_text(amount).isdigit():  # the file never writes bare bytes
+        assert parse_bytes(bytes_text(amount)) == amount
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "1.5.5", "1 Gi", "1gi", "-1", "+1", "1e3", "0x10", "1K", "1n", "NaN", "1" * 20]
+)
+def test_what_is_no_quantity_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_milli(text)
+
+
+@pytest.mark.parametrize("text", ["0.0001", "1.0005", "0.5m"])
+def test_a_cpu_finer_than_a_milli_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="finer than 1m"):
+        parse_milli(text)
+
+
+@pytest.mark.parametrize("text", ["8Ei", "9223372036854775808k", "10E"])
+def test_more_than_an_int64_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="more than an API server can hold"):
+        parse_bytes(text)
+
+
+def test_a_quantity_of_many_digits_is_not_rounded() -> None:
+    assert parse_bytes("1.000000001Gi".replace("Gi", "G")) == 1_000_000_001
+    with pytest.raises(ValueError, match="finer than one byte"):
+        parse_bytes("7.999999999Ei")
