@@ -241,7 +241,7 @@ class Team(_Table):
 class Agreement(_Table):
     """The whole file: a cluster, its flavors, and what each team is promised of them."""
 
-    cluster: Cluster
+    cluster: Cluster = Field(description="The cluster the agreement is for.")
     topologies: dict[str, Topology] = Field(default_factory=dict, description="How nodes are packed, by name.")
     flavors: dict[str, Flavor] = Field(description="The kinds of hardware, in the order jobs try them.")
     priorities: dict[str, Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]] = Field(

@@ -1,0 +1,207 @@
+"""The commands: exit 0 fine, 1 the answer is no, 2 the input is wrong; what a program reads is JSON; no traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT, plan
+from typer.testing import CliRunner
+
+from tenancy.cli import app
+from tenancy.render import rendered
+
+GOLDEN = ROOT / "tests" / "golden"
+WRONG = LAB.replace("lendable = 8", "lendable = 80")
+SMALL = ONE_FLAVOR + (
+    "[departments.speech]\n"
+    "[teams.asr]\ndepartment = 'speech'\ndisplay_name = 'Speech to Text'\n"
+    "guaranteed = 16\nlendable = 12\nborrowable = 4\nprod = 8\n"
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the lab's agreement in its usual place."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tenancy.toml").write_text(LAB)
+    return tmp_path
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    return result.exit_code, result.stdout, result.stderr
+
+
+# --- check ----------------------------------------------------------------------------------------------------------
+
+
+def test_check_sums_up_a_right_agreement(here: Path) -> None:
+    assert run("check") == (0, "tenancy.toml: fine: 3 teams, 1 flavor, 32 of 32 GPUs guaranteed\n", "")
+
+
+def test_check_counts_each_kind_of_unit() -> None:
+    _, out, _ = run("check", str(PRODUCTION))
+    assert out.endswith("768 of 896 GPUs guaranteed, 124 of 288 MIG slices guaranteed, 960 of 2560 CPUs guaranteed\n")
+
+
+def test_check_says_every_problem_and_exits_2(here: Path) -> None:
+    (here / "tenancy.toml").write_text(WRONG)
+    code, out, _ = run("check")
+    assert (code, out.splitlines()) == (
+        2,
+        [
+            (
+                "tenancy.toml:10:12: teams.training.lendable: 80 is more than guaranteed (16); "
+                "write at most 16, or raise guaranteed"
+            ),
+            (
+                "tenancy.toml:13:12: teams.research.lendable: 80 is more than guaranteed (8); "
+                "write at most 8, or raise guaranteed"
+            ),
+        ],
+    )
+
+
+def test_check_with_advice_exits_0(here: Path) -> None:
+    (here / "tenancy.toml").write_text(ONE_FLAVOR)
+    code, out, _ = run("check")
+    assert code == 0 and out.startswith("tenancy.toml:1:1: advice: teams: holds no team")
+
+
+def test_check_as_json_is_a_list_of_findings(here: Path) -> None:
+    (here / "tenancy.toml").write_text(WRONG)
+    code, out, _ = run("check", "--json")
+    assert code == 2 and json.loads(out)[0] == {
+        "file": "tenancy.toml",
+        "line": 10,
+        "column": 12,
+        "path": "teams.training.lendable",
+        "severity": "error",
+        "message": "80 is more than guaranteed (16)",
+        "remedy": "write at most 16, or raise guaranteed",
+    }
+
+
+def test_check_of_a_right_agreement_as_json_is_an_empty_list(here: Path) -> None:
+    assert run("check", "--json") == (0, "[]\n", "")
+
+
+@pytest.mark.parametrize("command", ["check", "show", "render"])
+def test_a_file_that_is_not_there_exits_2(here: Path, command: str) -> None:
+    code, out, err = run(command, "no.toml")
+    assert code == 2 and "no.toml:1:1: cannot be read: No such file or directory" in out + err
+
+
+# --- show, schema ---------------------------------------------------------------------------------------------------
+
+
+def test_show_says_what_each_team_can_reach(here: Path) -> None:
+    code, out, _ = run("show")
+    rows = [line.split() for line in out.splitlines()]
+    assert code == 0
+    assert ["training", "16", "8", "no", "limit", "–", "24"] in rows
+    assert ["research", "8", "8", "no", "limit", "–", "16"] in rows
+    assert ["inference", "8", "0", "no", "limit", "–", "24"] in rows
+
+
+def test_show_as_json_has_the_numbers_the_objects_and_the_fidelity(here: Path) -> None:
+    code, out, _ = run("show", "--json")
+    shown = json.loads(out)
+    assert code == 0
+    assert shown["flavors"]["gpu"]["capacity"] == 32
+    assert shown["teams"]["training"]["shares"]["gpu"] == {
+        "guaranteed": 16,
+        "lendable": 8,
+        "borrowable": None,
+        "prod": 0,
+        "reach": 24,
+    }
+    assert shown["objects"] == {"kueue": {"ResourceFlavor": 1, "Cohort": 1, "ClusterQueue": 3}, "kai": {"Queue": 6}}
+    assert {it["level"] for it in shown["fidelity"]} == {"exact", "approximate"}
+
+
+def test_show_of_a_wrong_agreement_says_why_and_exits_2(here: Path) -> None:
+    (here / "tenancy.toml").write_text(WRONG)
+    code, out, err = run("show")
+    assert (code, out) == (2, "") and "80 is more than guaranteed (16)" in err
+
+
+def test_schema_is_a_json_schema() -> None:
+    code, out, _ = run("schema")
+    assert code == 0 and {"cluster", "flavors", "teams"} <= json.loads(out)["properties"].keys()
+
+
+# --- render ---------------------------------------------------------------------------------------------------------
+
+
+def test_render_writes_the_folder(here: Path) -> None:
+    assert run("render", "--out", "out") == (0, "out: 9 files\n", "")
+    assert (here / "out" / "kueue" / "team-training.yaml").exists()
+
+
+def test_render_check_agrees_with_what_render_wrote(here: Path) -> None:
+    run("render", "--out", "out")
+    assert run("render", "--out", "out", "--check") == (0, "out: 9 files agree\n", "")
+
+
+def test_render_check_shows_a_change_of_the_agreement_and_exits_1(here: Path) -> None:
+    run("render", "--out", "out")
+    (here / "tenancy.toml").write_text(LAB.replace("guaranteed = 8\nlendable = 0", "guaranteed = 8\nlendable = 4"))
+    code, out, _ = run("render", "--out", "out", "--check")
+    assert code == 1
+    assert "out/kueue/team-inference.yaml: differs" in out
+    assert ["+", "lendingLimit:", '"4"'] in [line.split() for line in out.splitlines()]
+    assert out.endswith("`tenancy render` without --check mends it\n")
+
+
+def test_render_check_writes_nothing(here: Path) -> None:
+    assert run("render", "--out", "out", "--check")[0] == 1
+    assert not (here / "out").exists()
+
+
+def test_render_check_names_a_file_that_should_not_be_there(here: Path) -> None:
+    run("render", "--out", "out")
+    (here / "out" / "extra.txt").write_text("mine")
+    code, out, _ = run("render", "--out", "out", "--check")
+    assert code == 1 and "out/extra.txt: should not be there" in out
+
+
+def test_render_into_somebodys_folder_exits_2_and_touches_nothing(here: Path) -> None:
+    (here / "out").mkdir()
+    (here / "out" / "mine.txt").write_text("mine")
+    code, _, err = run("render", "--out", "out")
+    assert code == 2 and "out holds mine.txt, which render did not make" in err
+    assert [path.name for path in (here / "out").iterdir()] == ["mine.txt"]
+
+
+def test_render_of_a_wrong_agreement_leaves_the_folder_as_it_was(here: Path) -> None:
+    run("render", "--out", "out")
+    before = {path: path.read_bytes() for path in (here / "out").rglob("*") if path.is_file()}
+    (here / "tenancy.toml").write_text(WRONG)
+    assert run("render", "--out", "out")[0] == 2
+    assert {path: path.read_bytes() for path in (here / "out").rglob("*") if path.is_file()} == before
+
+
+def test_strict_is_content_with_the_lab(here: Path) -> None:
+    assert run("render", "--out", "out", "--strict")[0] == 0
+
+
+def test_strict_exits_1_where_a_promise_is_refused(here: Path) -> None:
+    code, _, err = run("render", str(PRODUCTION), "--out", "out", "--strict")
+    assert code == 1
+    assert err.startswith(
+        "kai refuses guaranteed, lendable, borrowable, prod, all else: a KAI Queue has one GPU number"
+    )
+
+
+def test_a_refused_promise_alone_does_not_fail_a_render(here: Path) -> None:
+    assert run("render", str(PRODUCTION), "--out", "out")[0] == 0
+
+
+# --- the whole text of a small file, to be read in a review ---------------------------------------------------------
+
+
+def test_a_team_with_prod_in_a_department_is_rendered_so() -> None:
+    assert rendered(plan(SMALL))["kueue/team-asr.yaml"] == (GOLDEN / "team-asr.yaml").read_text()

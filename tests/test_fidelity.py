@@ -1,0 +1,111 @@
+"""The fidelity report says of each promise how exactly a scheduler keeps it, and leaves none out."""
+
+from __future__ import annotations
+
+from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
+
+from tenancy.fidelity import Level, Scheduler, Verdict, markdown, refused, verdicts
+
+
+def found(text: str, scheduler: Scheduler, promise: str) -> dict[str, Verdict]:
+    """The verdicts on a promise by whom they are for."""
+    return {
+        subject: verdict
+        for verdict in verdicts(plan(text))
+        if verdict.scheduler is scheduler and verdict.promise == promise
+        for subject in verdict.subjects or ("all",)
+    }
+
+
+def levels(text: str, scheduler: Scheduler, promise: str) -> dict[str, str]:
+    return {subject: verdict.level.value for subject, verdict in found(text, scheduler, promise).items()}
+
+
+def test_kueue_keeps_the_lab_exactly() -> None:
+    for promise in ("guaranteed", "lendable"):
+        assert set(levels(LAB, Scheduler.KUEUE, promise).values()) == {"exact"}
+
+
+def test_kai_splits_a_guarantee_of_which_part_is_lent() -> None:
+    assert levels(LAB, Scheduler.KAI, "guaranteed") == {
+        "training": "approximate",
+        "research": "exact",
+        "inference": "exact",
+    }
+
+
+def test_kai_says_how_large_a_job_fits_a_split_guarantee() -> None:
+    how = found(ONE_FLAVOR + "[teams.a]\nguaranteed = 16\nlendable = 12\n", Scheduler.KAI, "guaranteed")["a"].how
+    assert how == (
+        "exact in counts, in two queues: 12 in 'a' and 4 in 'a-reserved'; "
+        "a job has one queue, so none larger than 12 fits the guarantee"
+    )
+
+
+def test_kai_has_no_slice_for_prod() -> None:
+    text = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\nprod = 8\n"
+    assert levels(text, Scheduler.KAI, "prod") == {"a": "approximate"}
+    assert levels(text, Scheduler.KUEUE, "prod") == {"a": "exact"}
+
+
+def test_kai_refuses_several_flavors_by_name() -> None:
+    assert set(levels(PRODUCTION.read_text(), Scheduler.KAI, "guaranteed").values()) == {"refused"}
+    assert levels(PRODUCTION.read_text(), Scheduler.KAI, "all else") == {"all": "refused"}
+
+
+def test_kai_refuses_what_it_gets_no_object_for() -> None:
+    text = LAB + '[priorities]\nurgent = 5\n[topologies.t]\nlevels = ["a"]\n'
+    text = text.replace("gpus_per_node = 8", 'gpus_per_node = 8\ntopology = "t"')
+    assert {verdict.promise for verdict in refused(verdicts(plan(text)))} == {"topologies", "priorities"}
+
+
+def test_the_lab_has_nothing_refused() -> None:
+    assert refused(verdicts(plan(LAB))) == []
+
+
+def test_a_flavor_with_a_topology_beside_one_without_serves_only_annotated_jobs() -> None:
+    """Kueue#7491: production has both kinds."""
+    kept = levels(PRODUCTION.read_text(), Scheduler.KUEUE, "guaranteed")
+    assert kept["ranking (hgx-h100)"] == "approximate"
+    assert kept["embeddings (a100-80-20gb)"] == "exact"
+
+
+def test_with_a_topology_on_every_flavor_a_job_starts_whole() -> None:
+    text = LAB.replace("gpus_per_node = 8", 'gpus_per_node = 8\ntopology = "t"') + '[topologies.t]\nlevels = ["a"]\n'
+    assert levels(text, Scheduler.KUEUE, "whole or not at all") == {"all": "exact"}
+    assert levels(LAB, Scheduler.KUEUE, "whole or not at all") == {"all": "approximate"}
+
+
+def test_a_promise_nobody_was_given_has_no_row() -> None:
+    promises = {verdict.promise for verdict in verdicts(plan(LAB))}
+    assert {"borrowable", "prod", "free pool", "topologies", "taints", "priorities"} & promises == set()
+
+
+def test_every_promise_somebody_was_given_has_a_row_for_each_scheduler() -> None:
+    text = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\nlendable = 8\nborrowable = 4\nprod = 8\n"
+    for scheduler in Scheduler:
+        promises = [verdict.promise for verdict in verdicts(plan(text)) if verdict.scheduler is scheduler]
+        assert promises[:5] == ["guaranteed", "lendable", "borrowable", "prod", "free pool"]
+
+
+def test_each_promise_of_each_team_is_judged_once() -> None:
+    for scheduler in Scheduler:
+        for promise in ("guaranteed", "lendable", "borrowable", "prod"):
+            subjects = [
+                subject
+                for verdict in verdicts(plan(PRODUCTION.read_text()))
+                if (verdict.scheduler, verdict.promise) == (scheduler, promise)
+                for subject in verdict.subjects
+            ]
+            assert len(subjects) == len(set(subjects)) > 0
+
+
+def test_the_report_is_a_table_of_one_row_each() -> None:
+    lab = plan(LAB)
+    rows = [line for line in markdown(lab, verdicts(lab)).splitlines() if line.startswith("| ")]
+    assert len(rows) == 2 + len(verdicts(lab))
+    assert all(row.count("|") == 6 for row in rows)
+
+
+def test_a_level_is_one_of_three_words() -> None:
+    assert [level.value for level in Level] == ["exact", "approximate", "refused"]
