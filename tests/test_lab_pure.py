@@ -1,0 +1,172 @@
+"""The parts of the lab that need no cluster: who plays the scene, where a lab lives, webhooks by URL, the commands' words."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples import LAB, ONE_FLAVOR, plan
+
+from tenancy.lab import controllers, controlplane, scene, webhooks
+from tenancy.lab.folder import FOLDER_VARIABLE, Folder, LabError, State, folder, known, root, tail
+
+
+def _cast(teams: str) -> tuple[str, str, int, int, int]:
+    it = scene.cast(plan(ONE_FLAVOR + teams))
+    return it.lender.name, it.borrower.name, it.reach, it.beside, it.size
+
+
+def test_in_the_lab_training_lends_and_research_borrows() -> None:
+    it = scene.cast(plan(LAB))
+    assert (it.lender.name, it.borrower.name) == ("training", "research")
+    assert (it.reach, it.beside, it.guaranteed, it.size) == (16, 8, 16, 1)
+
+
+def test_the_borrowers_own_limit_is_part_of_what_it_reaches() -> None:
+    """b may borrow 3: of a's 24 it takes 3, and gives back 3 when a takes all its own."""
+    assert _cast("[teams.a]\nguaranteed = 24\n[teams.b]\nguaranteed = 8\nborrowable = 3\nlendable = 0\n") == (
+        "a",
+        "b",
+        11,
+        8,
+        1,
+    )
+
+
+def test_the_free_pool_stays_with_the_borrower() -> None:
+    """Of 32 GPUs 12 are nobody's: b keeps them when a comes back for its 16."""
+    assert _cast("[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 4\nlendable = 0\n") == ("a", "b", 32, 16, 1)
+
+
+def test_a_large_cluster_is_filled_with_larger_jobs_that_come_out_exactly() -> None:
+    big = ONE_FLAVOR.replace("nodes = 4", "nodes = 133")
+    it = scene.cast(plan(big + "[teams.a]\nguaranteed = 800\n[teams.b]\nguaranteed = 264\n"))
+    assert it.reach == 1064
+    assert it.reach // it.size <= 64 or it.size == 8
+    assert not any(amount % it.size for amount in (it.reach, it.beside, it.guaranteed))
+
+
+def test_where_nobody_lends_there_is_no_scene() -> None:
+    with pytest.raises(LabError, match="no team can borrow what another lends"):
+        _cast("[teams.a]\nguaranteed = 16\nlendable = 0\n[teams.b]\nguaranteed = 16\nlendable = 0\n")
+
+
+def test_a_lab_lives_in_its_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    (tmp_path / "project" / "deep" / "er").mkdir(parents=True)
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path / "project" / "deep" / "er")
+    assert root() == tmp_path / "project" / ".lab"
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "elsewhere"))
+    assert folder("one").path == tmp_path / "elsewhere" / "one"
+
+
+@pytest.mark.parametrize("name", ["", "../up", "Lab", "a" * 41, "-a", "a/b"])
+def test_a_name_that_no_lab_can_have(name: str) -> None:
+    with pytest.raises(LabError, match="cannot be a lab's name"):
+        folder(name)
+
+
+def test_removing_leaves_other_folders_alone(tmp_path: Path) -> None:
+    mine, foreign = Folder("mine", tmp_path / "labs" / "mine"), Folder("foreign", tmp_path / "labs" / "foreign")
+    foreign.path.mkdir(parents=True)
+    (foreign.path / "thesis.txt").write_text("mine")
+    mine.make(State("lab"))
+    assert mine.state() == State("lab")
+    mine.remove()
+    foreign.remove()
+    assert not mine.path.exists() and (foreign.path / "thesis.txt").exists()
+    foreign.path.rename(tmp_path / "rescued")
+    mine.make(State("lab"))
+    mine.remove()
+    assert not (tmp_path / "labs").exists()
+
+
+def test_a_damaged_state_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    it = folder("one")
+    it.make(State("lab"))
+    (it.path / "lab.json").write_text("{")
+    assert [one.name for one in known()] == ["one"]
+    with pytest.raises(LabError, match=r"lab\.json cannot be read"):
+        it.state()
+
+
+def test_the_end_of_a_log_is_short_whatever_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"\xff" * 5000 + b"\nlast\n" * 100)
+    shown = tail(tmp_path / "log")
+    assert shown.endswith("  last") and len(shown) < 8000
+    assert "there is no" in tail(tmp_path / "missing")
+
+
+def test_webhooks_are_called_by_url_and_trusted_by_themselves() -> None:
+    pair = webhooks.certificate("a.b.svc")
+    service = {"service": {"name": "webhook", "namespace": "x", "path": "/convert"}}
+    given: list[dict[str, Any]] = [
+        {"kind": "Deployment"},
+        {"kind": "ValidatingWebhookConfiguration", "webhooks": [{"clientConfig": {"service": {"path": "/validate"}}}]},
+        {"kind": "CustomResourceDefinition", "spec": {"conversion": {"webhook": {"clientConfig": service}}}},
+        {"kind": "CustomResourceDefinition", "spec": {}},
+    ]
+    configuration, converted, plain = webhooks.beside_the_cluster(given, 21000, pair, frozenset({"Deployment"}))
+    called = configuration["webhooks"][0]["clientConfig"]
+    assert called == {"url": "https://127.0.0.1:21000/validate", "caBundle": pair.bundle}
+    assert converted["spec"]["conversion"]["webhook"]["clientConfig"]["url"] == "https://127.0.0.1:21000/convert"
+    assert plain["spec"] == {}
+    assert b"BEGIN RSA PRIVATE KEY" in pair.key
+
+
+def test_the_control_plane_is_told_to_stay_on_loopback() -> None:
+    ports = dict.fromkeys(controlplane.PORTS.values(), 1)
+    programs = dict.fromkeys(controlplane.PROGRAMS.values(), Path("/bin/true"))
+    assert controlplane.configuration(ports, programs)["options"]["bindAddress"] == "127.0.0.1"
+
+
+def test_a_rows_texts_name_only_ports_that_it_has() -> None:
+    for row in controllers.CONTROLLERS.values():
+        values = {"folder": "", **dict.fromkeys(row.ports, 1)}
+        used = "".join(
+            text.format_map(values)
+            for process in row.processes
+            for text in (*process.arguments, *process.environment.values(), process.ready)
+        )
+        assert "{" not in used
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["lab", "status", "--name", "nowhere"], 1, "there is no lab nowhere"),
+        (["lab", "down", "--name", "nowhere"], 0, "there is no lab nowhere"),
+        (["lab", "down", "--name", "../x"], 1, "cannot be a lab's name"),
+        (["lab", "up", "missing.toml"], 2, "missing.toml"),
+        (["status", "AGREEMENT", "--lab", "nowhere"], 2, "there is no lab nowhere"),
+        (["status", "AGREEMENT", "--kubeconfig", "/nowhere"], 2, "there is no kubeconfig at /nowhere"),
+        (["status", "AGREEMENT", "--scheduler", "slurm"], 2, "there are kueue and kai"),
+        (["lab", "play", "AGREEMENT"], 1, "there is no lab lab"),
+        (["lab", "up", "AGREEMENT", "--on", "moon"], 2, "there are kwok and kind"),
+    ],
+)
+def test_what_a_person_can_do_wrong_is_a_sentence(tmp_path: Path, arguments: list[str], code: int, says: str) -> None:
+    (tmp_path / "AGREEMENT").write_text(LAB)
+    done = subprocess.run(
+        [sys.executable, "-m", "tenancy", *arguments],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert says in done.stdout + done.stderr
+
+
+def test_commands_without_a_cluster_import_no_cluster_client() -> None:
+    heavy = "[m for m in ('lightkube', 'httpx2', 'psutil', 'trustme', 'yaml') if m in sys.modules]"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys, tenancy.cli; print({heavy})"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
