@@ -36,7 +36,7 @@ def _mapping(value: Mapping[str, Any], first: str, indent: str, lines: list[str]
         first = indent
         if isinstance(item, str):
             lines.append(f"{lead} {_text(item)}")
-        elif isinstance(item, Mapping) and item:
+        elif isinstance(item, dict) and item:
             lines.append(lead)
             _mapping(item, indent + "  ", indent + "  ", lines)
         elif isinstance(item, list | tuple) and item:
@@ -48,7 +48,7 @@ def _mapping(value: Mapping[str, Any], first: str, indent: str, lines: list[str]
 
 def _sequence(items: Sequence[Any], indent: str, lines: list[str]) -> None:
     for item in items:
-        if isinstance(item, Mapping) and item:
+        if isinstance(item, dict) and item:
             _mapping(item, f"{indent}- ", indent + "  ", lines)
         else:
             lines.append(f"{indent}- {_scalar(item)}")

@@ -33,7 +33,7 @@ class Amount:
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, str_max_length=4096)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, str_max_length=4096, defer_build=True)
 
 
 def _amount(value: object) -> Amount:

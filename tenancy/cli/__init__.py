@@ -10,6 +10,8 @@ import io
 import os
 import sys
 
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it searches every installed package for plugins
+
 import typer
 
 from . import agreement, lab, manifests, status
