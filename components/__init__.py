@@ -15,12 +15,14 @@ from .agreement import TenancyAgreement, TenancyAgreementArgs
 from .cluster import cluster_provider, recorded_objects
 from .hardware import GpuFlavor, GpuFlavorArgs, TopologyTree, TopologyTreeArgs
 from .objects import KubernetesObject
+from .settings import Settings
 from .team import TeamQuota, TeamQuotaArgs
 
 __all__ = [
     "GpuFlavor",
     "GpuFlavorArgs",
     "KubernetesObject",
+    "Settings",
     "TeamQuota",
     "TeamQuotaArgs",
     "TenancyAgreement",

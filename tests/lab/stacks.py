@@ -1,0 +1,146 @@
+"""A Pulumi project of its own with this repo's program in it, on a cluster: what a test does with it, and what is there after.
+
+The state, the configuration and the agreement lie in a temporary folder; the program and the packages are this repo's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tenancy.lab import tools
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "tenancy")
+KINDS = ("topologies", "resourceflavors", "workloadpriorityclasses", "cohorts", "clusterqueues")
+PATIENCE = 180.0
+
+Objects = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command said, and how it ended."""
+
+    code: int
+    said: str
+
+    def ok(self) -> Done:
+        assert self.code == 0, self.said
+        return self
+
+
+@dataclass
+class Project:
+    """A stack named `test`. `settings` are its `tenancy:` keys."""
+
+    folder: Path
+    kubeconfig: Path
+    settings: dict[str, str] = field(default_factory=dict)
+    extra: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in PROGRAM:
+            (self.folder / name).symlink_to(ROOT / name)
+        (self.folder / "state").mkdir()
+        self.environment = {
+            **tools.environment("pulumi", "kubectl"),
+            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
+            "PULUMI_CONFIG_PASSPHRASE": "",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+        }
+        self.pulumi("stack", "init", "test").ok()
+        self.set(kubeconfig=str(self.kubeconfig), agreement="tenancy.toml", timeout="2m")
+
+    def set(self, **settings: str) -> None:
+        """Configuration, written at once (`pulumi config set` takes a second for each key)."""
+        self.settings |= settings
+        lines = [f"  tenancy:{key}: {json.dumps(value)}" for key, value in self.settings.items()]
+        salt = [
+            it for it in (self.folder / "Pulumi.test.yaml").read_text().splitlines() if it.startswith("encryptionsalt")
+        ]
+        (self.folder / "Pulumi.test.yaml").write_text("\n".join([*salt, "config:", *lines]) + "\n")
+
+    def agree(self, text: str) -> None:
+        (self.folder / "tenancy.toml").write_text(text)
+
+    def pulumi(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
+        return self._done(["pulumi", *arguments, "--non-interactive"], env)
+
+    def up(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
+        return self.pulumi("up", "--yes", "--skip-preview", "--suppress-progress", *arguments, env=env)
+
+    def preview(self, *arguments: str) -> Done:
+        return self.pulumi("preview", "--suppress-progress", *arguments)
+
+    def kill_up(self, when: Callable[[], bool], env: Mapping[str, str] | None = None) -> None:
+        """`pulumi up`, ended by SIGKILL as soon as `when` is true."""
+        command = ["pulumi", "up", "--yes", "--skip-preview", "--suppress-progress", "--non-interactive"]
+        with (self.folder / "killed.log").open("wb") as log:
+            update = subprocess.Popen(
+                command, cwd=self.folder, env={**self.environment, **(env or {})}, stdout=log, stderr=log
+            )
+            deadline = time.monotonic() + PATIENCE
+            while not when():
+                assert update.poll() is None, (self.folder / "killed.log").read_text()
+                assert time.monotonic() < deadline
+            os.kill(update.pid, signal.SIGKILL)
+            assert update.wait() == -signal.SIGKILL
+
+    def recorded(self) -> list[str]:
+        """The objects in the state."""
+        export = json.loads(self.pulumi("stack", "export").ok().said)
+        found = [
+            it["outputs"] for it in export["deployment"].get("resources", []) if it["type"].startswith("kubernetes:")
+        ]
+        return sorted(f"{it['kind']}/{it['metadata']['name']}" for it in found)
+
+    def kubectl(self, *arguments: str, given: str | None = None) -> str:
+        command = ["kubectl", "--kubeconfig", str(self.kubeconfig), *arguments]
+        done = subprocess.run(command, env=self.environment, input=given, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def names(self, kind: str) -> list[str]:
+        return self.kubectl("get", kind, "--output=name").split()
+
+    def on_cluster(self) -> Objects:
+        """Everything of our kinds, by `Kind/name`."""
+        found = json.loads(self.kubectl("get", ",".join(KINDS), "--output=json"))["items"]
+        return {f"{it['kind']}/{it['metadata']['name']}": it for it in found}
+
+    def wipe(self) -> None:
+        """Leaves nothing of our kinds; queues first, which hold the flavors."""
+        for kind in reversed(KINDS):
+            self.kubectl("delete", kind, "--all", "--cascade=background")
+
+    def _done(self, command: list[str], env: Mapping[str, str] | None) -> Done:
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env={**self.environment, **(env or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout)
+
+
+def lacking(wanted: Any, there: Any, path: str = "") -> Iterable[str]:
+    """Where what is there is not what is wanted; what the server adds is no difference."""
+    if isinstance(wanted, Mapping):
+        for key, value in wanted.items():
+            yield from lacking(value, (there or {}).get(key), f"{path}.{key}")
+    elif isinstance(wanted, list) and isinstance(there, list) and len(wanted) == len(there):
+        for number, (one, other) in enumerate(zip(wanted, there, strict=True)):
+            yield from lacking(one, other, f"{path}[{number}]")
+    elif wanted != there:
+        yield f"{path}: {there!r} instead of {wanted!r}"
