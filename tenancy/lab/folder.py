@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER_VARIABLE = "TENANCY_LAB_DIR"
+LAB_LABEL = "tenancy.dev/lab"  # on namespace kube-system: this cluster is a lab, and which
 PROJECT_MARKS = ("Pulumi.yaml", ".git")
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")  # a label's value, a context's name, a folder
 STATE = "lab.json"

@@ -26,10 +26,9 @@ from ..plan import Plan
 from . import controlplane, kind, nodes, ports, processes, tools, webhooks
 from .cluster import answers, apply
 from .controllers import Controller, chosen, given_folder
-from .folder import Folder, LabError, State, folder, known, root
+from .folder import LAB_LABEL, Folder, LabError, State, folder, known, root
 from .manifests import Object, Site
 
-LAB_LABEL = "tenancy.dev/lab"  # on namespace kube-system: this cluster is a lab, and which
 CONTROLLER_TIMEOUT = 90.0  # seconds; 2 on an idle machine of two cores
 NODES_TIMEOUT = 60.0
 PROBE_TIMEOUT = 1.0

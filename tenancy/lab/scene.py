@@ -105,8 +105,11 @@ def play(plan: Plan, name: str = "lab", scheduler: str = "kueue", tell: Tell = p
     Raises LabError, Unreachable or NotThere when the scene cannot begin. Its namespaces are removed whatever happens.
     """
     it = folder(name)
-    if it.state() is None:
+    state = it.state()
+    if state is None:
         raise LabError(f"there is no lab {name}: tenancy lab up --name {name}")
+    if state.on != "kwok":
+        raise LabError(f"lab {name} is on {state.on}, where pods run programs; the scene's have none")
     if scheduler == "kai" and (why := refusal(plan)):
         raise LabError(f"KAI has no queues for this agreement: {why}")
     players = cast(plan)
