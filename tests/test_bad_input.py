@@ -38,6 +38,7 @@ def hold(loaded: Loaded, data: bytes) -> None:
     assert loaded.ok is not bool(errors(loaded.findings))
 
 
+@pytest.mark.slow
 @settings(max_examples=2500, **PATIENT)
 @given(data=damaged())
 def test_a_damaged_file_is_answered_with_places(data: bytes) -> None:
@@ -48,6 +49,7 @@ def test_a_damaged_file_is_answered_with_places(data: bytes) -> None:
         assert rendered(plan) and show.as_json(plan) and show.summary(loaded.agreement)
 
 
+@pytest.mark.slow
 @settings(max_examples=24, **PATIENT)
 @given(data=damaged())
 def test_the_command_answers_a_damaged_file(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:

@@ -122,6 +122,14 @@ def test_hostile_text_comes_back_as_it_was(text: str) -> None:
     assert read(dump_all([made])) == [made]
 
 
+@pytest.mark.parametrize(
+    "word", ["y", "Y", "n", "yes", "No", "on", "OFF", "true", "null", "~", "1e3", "0x1f", "12:30", ".inf", ""]
+)
+def test_a_word_that_yaml_1_1_types_is_in_quotes(word: str) -> None:
+    """Also those that PyYAML itself would take for text."""
+    assert dump_all([{"a": word}]) == f'a: "{word}"\n'
+
+
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_comes_back_as_it_was(text: str) -> None:
     assert read(dump_all([{text: text}])) == [{text: text}]

@@ -205,6 +205,7 @@ def loop(folder: Path) -> subprocess.Popen[bytes]:
     return process
 
 
+@pytest.mark.slow
 def test_a_killed_render_leaves_the_old_files_or_the_new_and_the_next_one_cleans_up(tmp_path: Path) -> None:
     folder, chance, seen = tmp_path / "out", random.Random(3), set()
     write(folder, ONE)
