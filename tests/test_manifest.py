@@ -132,7 +132,8 @@ def test_a_word_that_yaml_1_1_types_is_in_quotes(word: str) -> None:
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_comes_back_as_it_was(text: str) -> None:
-    assert read(dump_all([{text: text}])) == [{text: text}]
+    made = {"a": text, **({text: "b"} if len(text) < 100 else {})}  # escaped, a key may have 1,024 characters
+    assert read(dump_all([made])) == [made]
 
 
 def test_values_of_every_kind_come_back_as_they_were() -> None:
