@@ -40,6 +40,9 @@ def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> None:
             cluster.remove(args.kinds, unknown)
 
 
+# The SDK sends every debug message, five for each resource, in a call that waits for the engine: a third of a preview's
+# time (bench/up.py). The engine's and the provider's own, which `pulumi --debug` is for, are not sent from here.
+pulumi.log.debug = lambda *_, **__: None
 settings = Settings.of_stack()
 args = TenancyAgreementArgs(agreement=agreement_of(settings.agreement), schedulers=settings.schedulers)
 try:

@@ -62,8 +62,8 @@ class TenancyAgreementArgs:
 class TenancyAgreement(pulumi.ComponentResource):
     """Everything a cluster needs to keep an agreement."""
 
-    queues: Mapping[str, pulumi.Output[str]]
-    """For each team the queue its jobs go to, known once it is there."""
+    teams: Mapping[str, TeamQuota]
+    """What each team is promised."""
 
     def __init__(self, name: str, args: TenancyAgreementArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TenancyAgreement", name, {}, opts)
@@ -83,7 +83,7 @@ class TenancyAgreement(pulumi.ComponentResource):
             )
             for team in plan.teams
         }
-        self.queues = {team: quota.queue for team, quota in self.teams.items()}
+        self.queues = {team: quota.queue.name for team, quota in self.teams.items()}
         self.register_outputs({"cluster": plan.cluster, "queues": self.queues})
 
     def _kueue_tree(self, plan: Plan) -> Mapping[str | None, pulumi.Resource]:

@@ -31,15 +31,14 @@ class TopologyTreeArgs:
 class TopologyTree(pulumi.ComponentResource):
     """A Kueue Topology: the levels that topology-aware scheduling packs a job's pods by."""
 
-    topology_name: pulumi.Output[str]
-    """The Topology's name; flavors refer to it by `topologyName`."""
+    topology: KubernetesObject
+    """The Topology; flavors refer to it by `topologyName`."""
 
     def __init__(self, name: str, args: TopologyTreeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TopologyTree", name, {}, opts)
         tree = named("topology", args.topology, {it.name: it for it in args.plan.topologies})
         self.topology = register(self, name, kueue.topology(args.plan, tree), timeouts=_timeouts(opts))
-        self.topology_name = self.topology.object_name
-        self.register_outputs({"topologyName": self.topology_name})
+        self.register_outputs({"topologyName": self.topology.name})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,15 +53,14 @@ class GpuFlavorArgs:
 class GpuFlavor(pulumi.ComponentResource):
     """A Kueue ResourceFlavor: a kind of hardware, tied to nodes by their labels."""
 
-    flavor_name: pulumi.Output[str]
-    """The ResourceFlavor's name; every queue's quota names it."""
+    flavor: KubernetesObject
+    """The ResourceFlavor; every queue's quota names it."""
 
     def __init__(self, name: str, args: GpuFlavorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:GpuFlavor", name, {}, opts)
         body = kueue.resource_flavor(args.plan, named("flavor", args.flavor, args.plan.flavor))
-        self.flavor: KubernetesObject = register(self, name, body, timeouts=_timeouts(opts))
-        self.flavor_name = self.flavor.object_name
-        self.register_outputs({"flavorName": self.flavor_name})
+        self.flavor = register(self, name, body, timeouts=_timeouts(opts))
+        self.register_outputs({"flavorName": self.flavor.name})
 
 
 def _timeouts(opts: pulumi.ResourceOptions | None) -> pulumi.CustomTimeouts | None:

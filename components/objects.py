@@ -43,15 +43,15 @@ T = TypeVar("T")
 class KubernetesObject(pulumi.CustomResource):
     """One object of a builder."""
 
-    object_name: pulumi.Output[str]
-    """The object's name on the cluster, known once it is there."""
-
     def __init__(self, name: str, body: Object, opts: pulumi.ResourceOptions) -> None:
         self.reference = reference(body)
-        versioned = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(version=PROVIDER_VERSION))
-        super().__init__(f"kubernetes:{body['apiVersion']}:{body['kind']}", name, written(body), versioned)
-        plain_name = str(body["metadata"]["name"])
-        self.object_name = self.urn.apply(lambda _: plain_name)
+        self.name = str(body["metadata"]["name"])
+        super().__init__(f"kubernetes:{body['apiVersion']}:{body['kind']}", name, written(body), opts)
+
+    @property
+    def object_name(self) -> pulumi.Output[str]:
+        """The object's name, known once the object is on the cluster: what later resources wait for."""
+        return self.urn.apply(lambda _: self.name)
 
 
 def reference(body: Object) -> str:
@@ -76,7 +76,9 @@ def register(
 ) -> KubernetesObject:
     """Registers `body` under `parent`, once everything in `after` is there; `protect`, `retain_on_delete` and the
     provider come from the parent. Timeouts do not (Pulumi inherits them for nobody), so they are handed on."""
-    opts = pulumi.ResourceOptions(parent=parent, depends_on=list(after) or None, custom_timeouts=timeouts)
+    opts = pulumi.ResourceOptions(
+        parent=parent, depends_on=list(after) or None, custom_timeouts=timeouts, version=PROVIDER_VERSION
+    )
     return KubernetesObject(name, body, opts)
 
 

@@ -32,11 +32,11 @@ class TeamQuotaArgs:
 class TeamQuota(pulumi.ComponentResource):
     """What one team is promised: ClusterQueue (and with `prod` a Cohort and two queues) in Kueue, Queues in KAI."""
 
-    queue: pulumi.Output[str]
-    """The queue that the team's regular jobs name; the same in both schedulers, and with or without `prod`."""
-    prod_queue: pulumi.Output[str] | None
+    queue: KubernetesObject
+    """The queue that the team's regular jobs name; the same name in both schedulers, and with or without `prod`."""
+    prod_queue: KubernetesObject | None
     """The ClusterQueue of the prod slice, where the team has one and Kueue is written for."""
-    reserved_queue: pulumi.Output[str] | None
+    reserved_queue: KubernetesObject | None
     """The KAI Queue of what the team never lends, where it keeps something back and KAI is written for."""
 
     def __init__(self, name: str, args: TeamQuotaArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -48,13 +48,12 @@ class TeamQuota(pulumi.ComponentResource):
             made += self._in_kueue(args.plan, team)
         if Scheduler.KAI in args.schedulers:
             made += self._in_kai(args.plan, team)
-        self.objects = tuple(made)
-        names = {it.reference: it.object_name for it in made}
-        self.queue = names.get(f"ClusterQueue/{team.name}") or names[f"Queue/{team.name}"]
-        self.prod_queue = names.get(f"ClusterQueue/{team.name}{kueue.PROD_SUFFIX}")
-        self.reserved_queue = names.get(f"Queue/{team.name}{kai.RESERVED_SUFFIX}")
+        self.objects = {it.reference: it for it in made}
+        self.queue = self.objects.get(f"ClusterQueue/{team.name}") or self.objects[f"Queue/{team.name}"]
+        self.prod_queue = self.objects.get(f"ClusterQueue/{team.name}{kueue.PROD_SUFFIX}")
+        self.reserved_queue = self.objects.get(f"Queue/{team.name}{kai.RESERVED_SUFFIX}")
         outputs = {"queue": self.queue, "prodQueue": self.prod_queue, "reservedQueue": self.reserved_queue}
-        self.register_outputs({key: value for key, value in outputs.items() if value is not None})
+        self.register_outputs({key: it.name for key, it in outputs.items() if it})
 
     def _in_kueue(self, plan: Plan, team: TeamPlan) -> list[KubernetesObject]:
         """The first object is the team's node in the tree; the others, if any, stand under it."""
