@@ -142,7 +142,7 @@ class Venus:
         for team in self.plan.teams:
             self.client.deletecollection(Job, namespace=team.name, cascade=CascadeType.BACKGROUND)
         self.until(dict.fromkeys(self.used(), 0))
-        assert not self._workloads()
+        wait(lambda: not self._workloads(), "Workloads are left of Jobs that are gone")
 
 
 EVICTIONS = ("Evicted", "Preempted")
