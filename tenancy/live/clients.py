@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx2
 from lightkube import Client, KubeConfig
 from lightkube.core.exceptions import ConfigError
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
@@ -14,12 +15,14 @@ Workload = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "
 ResourceFlavor = create_global_resource("kueue.x-k8s.io", "v1beta2", "ResourceFlavor", "resourceflavors")
 KaiQueue = create_global_resource("scheduling.run.ai", "v2", "Queue", "queues")
 
+ANSWER_TIMEOUT = 60.0  # seconds; removing some hundred jobs at once takes a busy server more than ten
+
 
 def connect(kubeconfig: str | None, context: str | None = None) -> Client:
     """A client for a cluster that answers. Raises Unreachable, also where the kubeconfig is of no use."""
     require_reachable(kubeconfig, context)
     try:
         config = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
-        return Client(config.get(context))
+        return Client(config.get(context), timeout=httpx2.Timeout(ANSWER_TIMEOUT))
     except (ConfigError, KeyError, AssertionError) as error:
         raise Unreachable(f"the kubeconfig cannot be used: {error}. {REMEDY}") from None
