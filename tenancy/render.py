@@ -57,7 +57,7 @@ def rendered(plan: Plan) -> dict[str, str]:
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
     """Put `files` in place of what render made there before. Raises RenderRefused and OSError; then nothing changed."""
-    folder = folder.resolve()
+    folder = Path(os.path.realpath(folder))
     if refusal := _refusal(folder, files):
         raise RenderRefused(refusal)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -72,11 +72,13 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 def _refusal(folder: Path, files: Mapping[str, str]) -> str | None:
     """Why the folder cannot be replaced whole; None when it can."""
+    if folder.is_symlink():  # all that lead somewhere are resolved
+        return f"{folder} is a link that leads back to itself"
     if folder.exists() and not folder.is_dir():
         return f"{folder} is a file; name a folder as --out"
     if folder.is_mount() or Path.cwd().is_relative_to(folder):
         return (
-            f"{folder} is mounted or the folder you are in, and render replaces it whole; name one inside it as --out"
+            f"{folder} is mounted or the folder you are in, and render replaces it whole; name a folder in it as --out"
         )
     if folder.is_dir() and not os.access(folder, os.W_OK):
         return f"{folder} is read-only"
@@ -145,13 +147,17 @@ def differences(folder: Path, files: Mapping[str, str]) -> Iterator[Difference]:
 
 
 def _present(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        return []
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    """Every file in the folder by its path there; a link counts as one, wherever it leads."""
+    found = []
+    for root, folders, names in os.walk(folder):
+        paths = [Path(root, name) for name in (*names, *folders)]
+        found += [str(path.relative_to(folder)) for path in paths if path.is_symlink() or not path.is_dir()]
+    return sorted(found)
 
 
 def _is_ours(path: Path) -> bool:
-    return path.name == REPORT or _read(path).startswith(HEADER)
+    """Also a file that is gone by now: another render has put its folder in place meanwhile."""
+    return path.name == REPORT or _read(path).startswith(HEADER) or not os.path.lexists(path)
 
 
 def _read(path: Path) -> str:

@@ -171,3 +171,27 @@ def test_letters_the_terminal_cannot_show_are_no_traceback(tmp_path: Path) -> No
     code, out, err = command("check", str(file), PYTHONIOENCODING="ascii")
     assert (code, err) == (2, "")
     assert "\\xe9" in out
+
+
+def test_an_answer_that_cannot_be_written_is_no_traceback() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tenancy", "check"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, "tenancy: cannot write the answer: No space left on device\n")
+
+
+def test_a_reader_that_leaves_is_no_traceback() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m tenancy show | true"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("", "")

@@ -135,6 +135,13 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     assert refusal(tmp_path / "out") == "is a file; name a folder as --out"
 
 
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "out").symlink_to("out")
+    with pytest.raises(RenderRefused, match="leads back to itself"):
+        write(tmp_path / "out", ONE)
+    assert (tmp_path / "out").is_symlink() and beside(tmp_path / "out") == []
+
+
 def test_the_folder_one_stands_in_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RenderRefused, match="the folder you are in"):

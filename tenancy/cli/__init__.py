@@ -38,9 +38,21 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(130)
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader (`| head`) has what it wanted
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         sys.exit(141)
+    except OSError as error:
+        if error.filename is not None:  # of a file, and not of what we print to
+            raise
+        _write_no_more()
+        print(f"tenancy: cannot write the answer: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _write_no_more() -> None:
+    """What is still to be written goes nowhere, so that Python's own flush at the end does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
