@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from . import kai
-from .agreement.hardware import Hardware
+from .agreement.hardware import HOSTNAME, Hardware
 from .plan import Plan, Share, TeamPlan
 
 
@@ -107,7 +107,8 @@ def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
         )
     else:
         yield "priority", (_EXACT, priority)
-    if all(flavor.topology for flavor in plan.flavors):
+    by_host = {it.name for it in plan.topologies if it.levels[-1] == HOSTNAME}
+    if all(flavor.topology in by_host for flavor in plan.flavors):
         yield (
             "whole or not at all",
             (_EXACT, "a job is admitted whole, and only where nodes have room for all its pods"),
@@ -115,7 +116,7 @@ def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
     else:
         how = (
             "a job is admitted whole by quota; whether nodes have room for each of its pods is not asked where its "
-            "flavor has no topology, so on fragmented nodes some pods of an admitted job may wait"
+            "flavor has no topology down to the host, so on fragmented nodes some pods of an admitted job may wait"
         )
         yield "whole or not at all", (_APPROXIMATE, how)
     yield "own namespaces", (_EXACT, "a team's queues take jobs only from namespaces that carry its label")

@@ -105,6 +105,12 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
         "[teams.a]\nguaranteed = 8\ndisplay_name = 'The A\\nTeam'".replace("'", '"'),
         ["teams.a.display_name: holds the control character U+000A; write it in one line of text"],
     ),
+    "a team called like the queue of jobs without one": (
+        "[teams.default-queue]\nguaranteed = 8",
+        [
+            "teams.default-queue: its KAI Queue 'default-queue' is also made by KAI's own chart; give one of them another name"
+        ],
+    ),
     "an unknown department": (
         "[departments.speech]\n[teams.a]\nguaranteed = 8\ndepartment = 'spech'\n[teams.b]\ndepartment = 'speech'",
         ["teams.a.department: 'spech' is no department of this agreement; did you mean 'speech'?"],

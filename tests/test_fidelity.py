@@ -70,10 +70,16 @@ def test_a_flavor_with_a_topology_beside_one_without_serves_only_annotated_jobs(
     assert kept["embeddings (a100-80-20gb)"] == "exact"
 
 
-def test_with_a_topology_on_every_flavor_a_job_starts_whole() -> None:
-    text = LAB.replace("gpus_per_node = 8", 'gpus_per_node = 8\ntopology = "t"') + '[topologies.t]\nlevels = ["a"]\n'
-    assert levels(text, Scheduler.KUEUE, "whole or not at all") == {"all": "exact"}
-    assert levels(LAB, Scheduler.KUEUE, "whole or not at all") == {"all": "approximate"}
+def test_only_with_a_topology_down_to_the_host_on_every_flavor_a_job_starts_whole() -> None:
+    def packed(levels: str) -> str:
+        return LAB.replace("gpus_per_node = 8", f'gpus_per_node = 8\ntopology = "t"\n[topologies.t]\nlevels = {levels}')
+
+    def level(text: str) -> str:
+        return levels(text, Scheduler.KUEUE, "whole or not at all")["all"]
+
+    assert level(packed('["a", "kubernetes.io/hostname"]')) == "exact"
+    assert level(packed('["a"]')) == "approximate"
+    assert level(LAB) == "approximate"
 
 
 def test_a_promise_nobody_was_given_has_no_row() -> None:

@@ -18,6 +18,7 @@ from .model import Agreement, Amount, Amounts, Flavor, Taint
 Unit = Literal["gpu", "slice", "cpu"]
 
 FLAVOR_LABEL = "tenancy.dev/flavor"  # ties a flavor to its nodes where the agreement names no labels
+HOSTNAME = "kubernetes.io/hostname"
 CPU_PER_GPU = 8_000  # milli-CPU; taken where neither cpu_per_gpu nor cpu_per_node is given
 MEMORY_PER_GPU = 64 * 2**30
 MEBIBYTE = 2**20

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from ..findings import Finding, Path, Severity
-from ..hardware import resolve
+from ..hardware import HOSTNAME, resolve
 from ..mig import GEOMETRY, GPU
 from ..model import Agreement, Flavor
 from ..names import LABEL_VALUE, label_key_problem, name_problem
 from .limits import FLAVORS
 
-HOSTNAME = "kubernetes.io/hostname"
 PRODUCT_LABEL = "nvidia.com/gpu.product"  # set by NVIDIA's GPU feature discovery
 
 

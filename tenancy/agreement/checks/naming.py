@@ -15,6 +15,10 @@ from ..model import Agreement, Team
 from ..names import LABEL_NAME, SUBDOMAIN, Rule, label_key_problem, name_problem, text_problem
 
 PROD, RESERVED, SHARED = "-prod", "-reserved", "shared"
+CHART_QUEUES = (
+    "default-parent-queue",
+    "default-queue",
+)  # KAI 0.12, templates/default-queue.yaml: for jobs without a queue
 
 
 class Made(NamedTuple):
@@ -55,7 +59,7 @@ def collisions(agreement: Agreement) -> Iterator[Finding]:
     for made in _made(agreement):
         other = first.setdefault((made.kind, made.name), made.path)
         if other != made.path:
-            by = dotted(other) if len(other) > 1 else "the agreement itself"
+            by = dotted(other) if len(other) > 1 else "the agreement itself" if other else "KAI's own chart"
             message = f"its {made.kind} {made.name!r} is also made by {by}"
             yield Finding(made.path, message, "give one of them another name", on_key=True)
 
@@ -87,6 +91,8 @@ def _made_for_kueue(agreement: Agreement) -> Iterator[Made]:
 
 def _made_for_kai(agreement: Agreement) -> Iterator[Made]:
     """KAI itself checks neither cycles nor parents: a team in a department of its name would be its own parent."""
+    for name in CHART_QUEUES:
+        yield Made("KAI Queue", name, (), LABEL_NAME)
     yield Made("KAI Queue", SHARED, ("cluster",), LABEL_NAME)
     for name in agreement.departments:
         yield Made("KAI Queue", name, ("departments", name), LABEL_NAME)

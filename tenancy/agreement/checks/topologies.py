@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..findings import Finding
+from ..hardware import HOSTNAME
 from ..model import Agreement
 from ..names import label_key_problem
 
 MAX_LEVELS = 16  # Topology.spec.levels, kueue v1beta2
 MAX_LEVEL_LENGTH = 316  # Topology.spec.levels[].nodeLabel
-HOSTNAME = "kubernetes.io/hostname"
 # Widest first. Kubernetes "Well-Known Labels": zones lie within regions, hosts within zones.
 KNOWN_ORDER = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone", HOSTNAME)
 
