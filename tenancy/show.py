@@ -96,6 +96,8 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 def _promises(plan: Plan) -> Table:
     many = len(plan.flavors) > 1
+    from rich.text import Text
+
     table = _table(
         "team", *(["flavor"] if many else []), right=("guaranteed", "lendable", "borrowable", "prod", "can reach")
     )
@@ -103,7 +105,7 @@ def _promises(plan: Plan) -> Table:
         for flavor, share in team.shares.items():
             if _is_said(share) or not many:
                 reach = str(plan.reach(team, flavor))
-                table.add_row(team.display_name, *([flavor] if many else []), *_numbers(share), reach)
+                table.add_row(Text(team.display_name), *([flavor] if many else []), *_numbers(share), reach)
     return table
 
 

@@ -106,6 +106,13 @@ def test_show_says_what_each_team_can_reach(here: Path) -> None:
     assert ["inference", "8", "0", "no", "limit", "–", "24"] in rows
 
 
+@pytest.mark.parametrize("name", ["[/]", "[bold]x", "[link=http://a]b", ":smile:", "\\\\[x]", "é 🚀"])
+def test_a_name_to_show_is_shown_as_it_is(here: Path, name: str) -> None:
+    (here / "tenancy.toml").write_text(ONE_FLAVOR + f'[teams.a]\nguaranteed = 8\ndisplay_name = "{name}"\n', "utf-8")
+    code, out, _ = run("show")
+    assert code == 0 and name.replace("\\\\", "\\") in out
+
+
 def test_show_as_json_has_the_numbers_the_objects_and_the_fidelity(here: Path) -> None:
     code, out, _ = run("show", "--json")
     shown = json.loads(out)
