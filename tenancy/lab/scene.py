@@ -35,7 +35,8 @@ from .folder import LabError, folder
 SCENE_LABEL = "tenancy.dev/scene"
 MOST_JOBS = 64  # of one team; beyond that jobs get more pods
 TOO_MANY = 4  # jobs more than the borrower can reach
-PATIENCE, PER_JOB = (
+PATIENCE, PER_JOB = 60.0, 2.0  # seconds for an act, and for each of its jobs: ten times what two idle cores take
+CLEARING = 180.0  # seconds for namespaces and jobs to go
     120.0,
     1.0,
 )  # seconds for an act, and for each job of it; it takes about a tenth of that on idle cores
@@ -240,10 +241,10 @@ class _Stage:
         return used == wanted and all(self._running(team) == amount for team, amount in expected.items())
 
     def _wait(self, otherwise: str, so: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + CLEARING
         while not so():
             if time.monotonic() > deadline:
-                raise LabError(f"after {PATIENCE:.0f} s {otherwise}")
+                raise LabError(f"after {CLEARING:.0f} s {otherwise}")
             time.sleep(EVERY)
 
     def _namespaces(self) -> list[str]:
