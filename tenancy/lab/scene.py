@@ -37,9 +37,6 @@ MOST_JOBS = 64  # of one team; beyond that jobs get more pods
 TOO_MANY = 4  # jobs more than the borrower can reach
 PATIENCE, PER_JOB = 60.0, 2.0  # seconds for an act, and for each of its jobs: ten times what two idle cores take
 CLEARING = 180.0  # seconds for namespaces and jobs to go
-    120.0,
-    1.0,
-)  # seconds for an act, and for each job of it; it takes about a tenth of that on idle cores
 EVERY = 0.25  # seconds between two looks
 STEADY = 4  # looks in a row that must show the same
 IMAGE = "registry.invalid/nothing-runs-on-simulated-nodes"
