@@ -136,6 +136,19 @@ def test_a_rows_texts_name_only_ports_that_it_has() -> None:
         assert "{" not in used
 
 
+def test_an_only_program_that_the_user_brings_goes_by_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENANCY_CONTROLLERS", str(tmp_path))
+    row = controllers.CONTROLLERS["namespace-configuration-operator"]
+    with pytest.raises(LabError, match="has no program namespace-configuration-operator/bin/namespace-conf"):
+        controllers.given_folder(row)
+    manager = tmp_path / row.name / "bin" / "manager"
+    manager.parent.mkdir(parents=True)
+    manager.write_text("#!/bin/sh\n")
+    manager.chmod(0o755)
+    folder = controllers.given_folder(row)
+    assert folder and controllers.given_program(folder, row, row.processes[0]) == manager
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

@@ -177,9 +177,17 @@ def given_folder(row: Controller) -> Path | None:
         raise LabError(f"{row.name} is in no package registry: set {GIVEN_VARIABLE} to a folder that holds {wanted}")
     folder = Path(root).resolve() / row.name
     for process in row.processes:
-        if not os.access(folder / "bin" / process.name, os.X_OK):
+        if not os.access(given_program(folder, row, process), os.X_OK):
             raise LabError(
                 f"{row.name} is in no package registry, and {GIVEN_VARIABLE}={root} has no program "
                 f"{row.name}/bin/{process.name}: it must hold {wanted}"
             )
     return folder
+
+
+def given_program(folder: Path, row: Controller, process: Process) -> Path:
+    """The process's program in the folder that the user brought; the only one there goes by any name (operators are
+    often built as `manager`)."""
+    own = folder / "bin" / process.name
+    others = [path for path in (folder / "bin").glob("*") if path.is_file()]
+    return others[0] if len(row.processes) == 1 == len(others) else own

@@ -52,21 +52,17 @@ START_TIMEOUT = 90.0  # seconds; 3 on an idle machine of two cores, more beside 
 
 def up(folder: Folder, ports: Mapping[str, int], programs: Mapping[str, Path], kwok: Path) -> None:
     """Starts what of the control plane is not running, and waits until it answers. Raises LabError."""
-    if not processes.gone(folder, COMPONENTS):
+    stopped = processes.gone(folder, COMPONENTS)
+    if not stopped:
         return
+    for name in stopped:  # after a reboot its number may be another process's, and kwokctl would take that for ours
+        (_pids(folder) / f"{name}.pid").unlink(missing_ok=True)
     if (folder.kwok / "clusters" / folder.name / "kwok.yaml").exists():
         _kwokctl(folder, programs, "start", "cluster")
     else:
         folder.write("kwokctl.json", json.dumps(configuration(ports, programs)))
-        arguments = (
-            "--config",
-            str(folder.path / "kwokctl.json"),
-            "create",
-            "cluster",
-            "--kubeconfig",
-            str(folder.kubeconfig),
-        )
-        _kwokctl(folder, programs, *arguments)
+        config = ("--config", str(folder.path / "kwokctl.json"))
+        _kwokctl(folder, programs, *config, "create", "cluster", "--kubeconfig", str(folder.kubeconfig))
     processes.wait_until(
         "the API server", lambda: answers(folder.kubeconfig), folder, ("etcd", "kube-apiserver"), START_TIMEOUT
     )
@@ -120,10 +116,9 @@ def _kwokctl(folder: Folder, programs: Mapping[str, Path], *arguments: str) -> N
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    pids = folder.kwok / "clusters" / folder.name / "pids"
 
     def ended() -> bool:
-        started = [name for name in ("etcd", "kube-apiserver") if (pids / f"{name}.pid").exists()]
+        started = [name for name in ("etcd", "kube-apiserver") if (_pids(folder) / f"{name}.pid").exists()]
         for name in processes.gone(folder, started):
             raise LabError(f"{name} stopped while it was starting. Its log ends with:\n{tail(folder.log(name))}")
         return kwokctl.poll() is not None
@@ -135,4 +130,12 @@ def _kwokctl(folder: Folder, programs: Mapping[str, Path], *arguments: str) -> N
             kwokctl.kill()
             kwokctl.wait()
     if kwokctl.returncode:
-        raise LabError(f"kwokctl failed with exit code {kwokctl.returncode}. Its log ends with:\n{tail(log)}")
+        raise LabError(
+            f"kwokctl failed with exit code {kwokctl.returncode}; where a lab was left half made, "
+            f"tenancy lab down --name {folder.name} clears it. Its log ends with:\n{tail(log)}"
+        )
+
+
+def _pids(folder: Folder) -> Path:
+    """Where kwokctl keeps a file with the number of each process it started."""
+    return folder.kwok / "clusters" / folder.name / "pids"

@@ -25,7 +25,7 @@ from ..live.clients import connect
 from ..plan import Plan
 from . import controlplane, kind, nodes, ports, processes, tools, webhooks
 from .cluster import answers, apply
-from .controllers import Controller, chosen, given_folder
+from .controllers import Controller, chosen, given_folder, given_program
 from .folder import LAB_LABEL, Folder, LabError, State, folder, known, root
 from .manifests import Object, Site
 
@@ -199,7 +199,7 @@ def _start(
         it.write(f"{row.name}/{path}", data)
     values = {"folder": str(site.folder), **site.ports}
     for process in row.processes:
-        program = programs[process.name] if site.given is None else site.given / "bin" / process.name
+        program = given_program(site.given, row, process) if site.given else programs[process.name]
         own = {name: text.format_map(values) for name, text in process.environment.items()}
         command = [str(program), *(text.format_map(values) for text in process.arguments)]
         processes.start(it, process.name, command, {"KUBECONFIG": str(it.kubeconfig), **own})

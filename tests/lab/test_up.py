@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import signal
 import socket
@@ -14,12 +15,12 @@ from pathlib import Path
 import psutil
 import pytest
 from lightkube import ApiError, Client
-from lightkube.resources.core_v1 import Namespace, Node
+from lightkube.resources.core_v1 import ConfigMap, Namespace, Node
 
 from tenancy.lab import controllers, lab
 from tenancy.lab.controlplane import COMPONENTS
 from tenancy.lab.folder import Folder, LabError, folder
-from tenancy.lab.processes import running
+from tenancy.lab.processes import running, stop
 from tenancy.live.clients import ClusterQueue, connect
 from tenancy.plan import Plan
 
@@ -96,6 +97,45 @@ def test_up_mends_a_controller_that_was_killed(shared: Folder, plan: Plan) -> No
     assert after["kueue"].pid != before["kueue"].pid
     assert after["etcd"].pid == before["etcd"].pid
     assert lab.status("shared").fine
+
+
+def test_up_brings_back_a_lab_after_a_reboot(labs: Path, plan: Plan) -> None:
+    """Every process is gone, what the API server held is not, and an old number is somebody else's by now."""
+    it = lab.up(plan, "rebooted")
+    connect(str(it.kubeconfig)).create(Namespace.from_dict({"metadata": {"name": "kept"}}))
+    for process in running(it).values():
+        process.kill()
+        process.wait(5)
+    (it.kwok / "clusters" / "rebooted" / "pids" / "etcd.pid").write_text(str(os.getpid()))
+    lab.up(plan, "rebooted")
+    client = connect(str(it.kubeconfig))
+    assert client.get(Namespace, "kept") and len(list(client.list(Node))) == 4
+    assert lab.status("rebooted").fine
+    assert lab.down("rebooted")
+
+
+def test_a_controller_that_the_user_brings_is_run(
+    shared: Folder, plan: Plan, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stand-ins for fake-gpu-operator's programs, which are in no package registry."""
+    programs = tmp_path / "fake-gpu-operator" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("status-updater", "kwok-gpu-device-plugin"):
+        (programs / name).write_text('#!/bin/sh\necho "$TOPOLOGY_CM_NAME in $TOPOLOGY_CM_NAMESPACE"\nexec sleep 1000\n')
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("TENANCY_CONTROLLERS", str(tmp_path))
+    lab.up(plan, "shared", ("fake-gpu-operator",))
+    try:
+        assert {"status-updater", "kwok-gpu-device-plugin"} <= set(running(shared))
+        assert "topology in gpu-operator" in shared.log("status-updater").read_text()
+        topology = json.loads(client.get(ConfigMap, "topology", namespace="gpu-operator").data["topology.yml"])
+        assert topology["nodePools"]["gpu"]["gpuCount"] == 8
+    finally:
+        stop(
+            process for name, process in running(shared).items() if name in ("status-updater", "kwok-gpu-device-plugin")
+        )
+        state = shared.state()
+        shared.remember(dataclasses.replace(state, controllers=["kueue", "kai"]))
 
 
 def test_two_labs_stand_side_by_side_and_end_alone(shared: Folder, client: Client, labs: Path) -> None:
