@@ -95,6 +95,14 @@ def test_the_context_is_looked_for_in_every_file_of_kubeconfig(tmp_path: Path, m
         require_reachable(None, "there")
 
 
+def test_the_first_file_to_say_a_thing_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one").write_text(_kubeconfig("https://127.0.0.1:2"))
+    (tmp_path / "two").write_text(_kubeconfig(NOBODY).replace("cluster: c", "cluster: other"))
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'one'}:{tmp_path / 'two'}")
+    with pytest.raises(Unreachable, match=r"no cluster answers at https://127\.0\.0\.1:2 "):
+        require_reachable(None, None)
+
+
 def test_without_any_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
     with pytest.raises(Unreachable, match=r"there is no kubeconfig at .*missing"):
