@@ -25,19 +25,13 @@ def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> None:
     """Refuses what could not be written whole, and sees to what a killed update left."""
     cluster = Cluster(settings.kubeconfig, settings.context)
     found = cluster.look(args.agreement.cluster.name, args.kinds, args.objects())
-    recorded = recorded_objects() if found.unmade else ()
-    left = ", ".join(unknown := [it for it in found.unmade if it not in recorded])
-    refusals = found.refusals(adopt=settings.adopt)
-    if left and not settings.prune:
-        refusals.append(
-            f"{left}: left by an update that was killed; remove it, or: pulumi config set tenancy:prune true"
-        )
-    if refusals:
+    record = recorded_objects() if found.different or found.unmade else {}
+    if refusals := found.refusals(record, adopt=settings.adopt, prune=settings.prune):
         raise pulumi.RunError("\n".join(refusals))
-    if left:
-        pulumi.log.warn(f"left by an update that was killed, and removed by the next that is not a preview: {left}")
+    if left := found.left(record):
+        pulumi.log.warn(f"left by an update that was killed, and removed by `pulumi up`: {', '.join(left)}")
         if not pulumi.runtime.is_dry_run():
-            cluster.remove(args.kinds, unknown)
+            cluster.remove(args.kinds, left)
 
 
 # The SDK sends every debug message, five for each resource, in a call that waits for the engine: a third of a preview's

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pulumi
 import pulumi_kubernetes as kubernetes
+from google.protobuf import json_format
+from pulumi.runtime.proto import resource_pb2
+
+from .objects import Object, reference, unwritten
 
 REQUESTS_PER_SECOND = 500
 """The provider's default of 50 would hold a thousand objects back for 20 s in a preview and again in an update
@@ -29,14 +33,21 @@ def cluster_provider(
     )
 
 
-def recorded_objects() -> frozenset[str]:
-    """What this stack's state holds from earlier updates, as `ClusterQueue/training`. Reads the whole state: ask only when
-    the answer matters."""
+def recorded_objects() -> dict[str, Object]:
+    """The objects that earlier updates of this stack wrote, as the builders made them, by `ClusterQueue/training`. Reads
+    the whole state: ask only when the answer matters.
+
+    `pulumi.runtime.invoke` leaves out what begins with `__`, and the provider keeps what it was given in `__inputs`.
+    """
     stack = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
-    answer = pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {"stackName": stack})
-    resources = answer.value["outputs"].values()
-    return frozenset(
-        f"{outputs['kind']}/{outputs['metadata']['name']}"
-        for it in resources
-        if (outputs := it["outputs"]) and it["type"].startswith("kubernetes:")
-    )
+    request = resource_pb2.ResourceInvokeRequest(tok="pulumi:pulumi:readStackResourceOutputs")
+    request.args["stackName"] = stack
+    monitor = pulumi.runtime.settings.get_monitor()
+    assert monitor
+    answer = getattr(monitor.Invoke(request), "return")
+    found: dict[str, Object] = {}
+    for resource in answer["outputs"].values():
+        if "__inputs" in resource["outputs"]:
+            body = unwritten(json_format.MessageToDict(resource["outputs"]["__inputs"]))
+            found[reference(body)] = body
+    return found

@@ -1,16 +1,18 @@
 """What is on the cluster already, asked before the first object is written.
 
-An update that stops half-way because a name was taken leaves a cluster with half an agreement on it, and Pulumi's preview
-does not see it coming (facts/pulumi.md). So the cluster is asked first, with two short lists for each kind, and everything
-in the way is named at once:
+An update that stops half-way because a name was taken leaves half an agreement on a cluster, and Pulumi's preview does not
+see it coming: it believes its own record of what it wrote last (facts/pulumi.md). So the cluster is asked first, with one
+list for each kind, and everything in the way is named at once:
 
+- a kind that the cluster does not serve: Pulumi would preview objects of it without a word, and fail afterwards;
 - an object with a name of ours that is not ours (every object we make carries `tenancy.dev/agreement: <cluster>`);
+- one that is being deleted, and would be gone right after it was written;
 - a field that Kueue lets nobody change, and that would have to;
-- a kind that the cluster does not serve: Pulumi would preview objects of it without a word and fail afterwards;
-- an object of ours that the agreement no longer makes. Mostly Pulumi is about to delete it; but after an update that
-  was killed there may be some that Pulumi never heard of (`components.recorded_objects` tells them apart).
+- an object that is not as the record has it: changed by hand, or by an update that was killed. Pulumi would not look;
+- an object of ours in neither the agreement nor the record: left by an update that was killed.
 
-Of most kinds only the names are read, as the server's own tables: 1,500 ClusterQueues with their managed fields would be 40 MB.
+The record is Pulumi's, so it comes from the caller (`components.recorded_objects`), and is read only where the cluster and
+the agreement differ.
 """
 
 from __future__ import annotations
@@ -29,13 +31,11 @@ from .reach import require_reachable
 
 Object = Mapping[str, Any]
 
+PAGE = 500  # objects in one answer
 TIMEOUT = httpx2.Timeout(30.0)
-BUSY = (
-    httpx2.codes.TOO_MANY_REQUESTS,
-    httpx2.codes.SERVICE_UNAVAILABLE,
-)  # an API server just started says so for each kind
+BUSY = (httpx2.codes.TOO_MANY_REQUESTS, httpx2.codes.SERVICE_UNAVAILABLE)  # so says an API server just started
 PATIENCE = 30.0  # seconds for which a busy server is asked again
-_TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+MOST_NAMES = 40  # in one sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,30 +64,50 @@ class PreflightError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is in the way, each as a person names it: `ClusterQueue/training`."""
+    """Where the cluster and the agreement differ; objects are named as a person does: `ClusterQueue/training`."""
 
-    unserved: tuple[str, ...] = ()
-    foreign: tuple[str, ...] = ()
-    fixed: tuple[str, ...] = ()
-    unmade: tuple[str, ...] = ()
+    unserved: Sequence[str]
+    foreign: Sequence[str]
+    leaving: Sequence[str]
+    fixed: Sequence[str]
+    different: Mapping[str, Object]
+    """What is wanted, where it is not there or is not so."""
+    unmade: Sequence[str]
+    """What is ours, and not wanted."""
 
-    def refusals(self, *, adopt: bool) -> list[str]:
+    def left(self, record: Mapping[str, Object]) -> list[str]:
+        """What an update made before it was killed, and nobody wants any more."""
+        return [it for it in self.unmade if it not in record]
+
+    def refusals(self, record: Mapping[str, Object], *, adopt: bool, prune: bool) -> list[str]:
         """Why nothing may be written, in sentences; none when all is well."""
         said = [f"the cluster serves no {kind}: install its controller first" for kind in self.unserved]
         if self.foreign and not adopt:
             said.append(
-                f"{', '.join(self.foreign)}: on the cluster already, and not made by this agreement. Rename or remove what "
+                f"{_names(self.foreign)}: on the cluster already, and not made by this agreement. Rename or remove what "
                 "is there, or take it over with: pulumi config set tenancy:adopt true"
             )
+        if self.leaving:
+            said.append(f"{_names(self.leaving)}: being deleted on the cluster; wait until nothing uses it any more")
         said += [
             f"{field}: the cluster lets nobody change it. Give the {field.partition('/')[0]} a new name in the agreement"
             for field in self.fixed
         ]
+        if unnoticed := [name for name, wanted in self.different.items() if record.get(name) == wanted]:
+            said.append(
+                f"{_names(unnoticed)}: not on the cluster as this stack wrote it (changed by hand, or by an update that "
+                "was killed, or it is another cluster). Take note of what is there with: pulumi refresh. Then update"
+            )
+        if (left := self.left(record)) and not prune:
+            said.append(
+                f"{_names(left)}: left by an update that was killed. Remove it, or have it removed with: "
+                "pulumi config set tenancy:prune true"
+            )
         return said
 
 
 class Cluster:
-    """The cluster of a kubeconfig, for a few questions."""
+    """The cluster of a kubeconfig, for one question."""
 
     def __init__(self, kubeconfig: str | None, context: str | None) -> None:
         """Raises Unreachable when no cluster answers there."""
@@ -97,53 +117,88 @@ class Cluster:
         assert single is not None
         self._http = Client(single, ConnectionParams(timeout=TIMEOUT))
 
-    def look(self, cluster: str, versions: Mapping[str, str], wanted: Iterable[Object]) -> Found:
-        """What stands in the way of `wanted` for the agreement of `cluster`. `versions`: the kinds an agreement may make,
-        with their API versions, also those that this one makes none of. Raises PreflightError."""
+    def look(self, owner: str, versions: Mapping[str, str], wanted: Iterable[Object]) -> Found:
+        """Where the cluster and what the agreement of `owner` wants there differ. `versions`: the kinds an agreement may
+        make, with their API versions, also those that this one makes none of. Raises PreflightError."""
         by_kind: dict[str, dict[str, Object]] = {kind: {} for kind in versions}
         for body in wanted:
             by_kind[body["kind"]][body["metadata"]["name"]] = body
-        unserved, foreign, fixed, unmade = [], [], [], []
+        unserved, foreign, leaving, fixed, unmade = [list[str]() for _ in range(5)]
+        different: dict[str, Object] = {}
         for kind, made in by_kind.items():
-            path = f"/apis/{versions[kind]}/{KINDS[kind].resource}"
-            present = self._names(path)
-            if present is None:
+            there = self._list(kind, versions[kind])
+            if there is None:
                 unserved += [kind] if made else []
                 continue
-            ours = self._names(path, f"{AGREEMENT_LABEL}={cluster}") if present else []
-            foreign += [f"{kind}/{name}" for name in sorted(set(present) & set(made) - set(ours or ()))]
-            unmade += [f"{kind}/{name}" for name in sorted(set(ours or ()) - set(made))]
-            if KINDS[kind].fixed and set(present) & set(made):
-                fixed += [f"{kind}/{it}" for it in self._fixed(path, KINDS[kind], made)]
-        return Found(tuple(unserved), tuple(foreign), tuple(fixed), tuple(unmade))
+            for name in made.keys() - there.keys():
+                different[f"{kind}/{name}"] = made[name]
+            for name, live in there.items():
+                reference, metadata = f"{kind}/{name}", live["metadata"]
+                ours = metadata.get("labels", {}).get(AGREEMENT_LABEL) == owner
+                going = "deletionTimestamp" in metadata
+                if name not in made:
+                    unmade += [reference] if ours and not going else []
+                    continue
+                foreign += [] if ours else [reference]
+                leaving += [reference] if going else []
+                fixed += [f"{reference}: spec.{it} would change" for it in _fixed(KINDS[kind], live, made[name])]
+                if not covers(live, made[name]):
+                    different[reference] = made[name]
+        return Found(unserved, foreign, leaving, fixed, different, unmade)
 
     def remove(self, versions: Mapping[str, str], references: Sequence[str]) -> None:
         """Asks the cluster to delete objects; what is in use goes when it no longer is (Kueue's finalizers)."""
         for kind, name in (it.split("/") for it in references):
-            answer = self._http.delete(f"/apis/{versions[kind]}/{KINDS[kind].resource}/{name}")
+            answer = self._http.delete(f"{_path(kind, versions[kind])}/{name}")
             if answer.status_code != httpx2.codes.NOT_FOUND:
                 _check(answer, f"delete {kind}/{name}")
 
-    def _names(self, path: str, selector: str = "") -> list[str] | None:
-        """The names of a kind's objects; None where the cluster does not know the kind."""
-        answer = self._get(path, headers=_TABLE, params={"includeObject": "None", "labelSelector": selector})
-        if answer.status_code == httpx2.codes.NOT_FOUND:
-            return None
-        return [row["cells"][0] for row in _check(answer, f"list {path}").get("rows") or ()]
+    def _list(self, kind: str, version: str) -> dict[str, Object] | None:
+        """Every object of a kind by name; None where the cluster does not know the kind."""
+        found: dict[str, Object] = {}
+        page: dict[str, Any] = {"limit": PAGE}
+        while page:
+            answer = self._get(_path(kind, version), page)
+            if answer.status_code == httpx2.codes.NOT_FOUND:
+                return None
+            body = _check(answer, f"list {KINDS[kind].resource}")
+            found |= {it["metadata"]["name"]: it for it in body["items"]}
+            onward = body["metadata"].get("continue")
+            page = {"limit": PAGE, "continue": onward} if onward else {}
+        return found
 
-    def _fixed(self, path: str, kind: _Kind, made: Mapping[str, Object]) -> Iterable[str]:
-        for live in _check(self._get(path), f"list {path}")["items"]:
-            name, spec = live["metadata"]["name"], live.get("spec", {})
-            if name in made and (not kind.fixed_with or kind.fixed_with in spec):
-                wanted = made[name].get("spec", {})
-                yield from (f"{name}: spec.{it} would change" for it in kind.fixed if spec.get(it) != wanted.get(it))
-
-    def _get(self, path: str, **how: Any) -> httpx2.Response:
+    def _get(self, path: str, query: Mapping[str, Any]) -> httpx2.Response:
         """The server's answer, once it is not too busy to give one."""
         deadline = time.monotonic() + PATIENCE
-        while (answer := self._http.get(path, **how)).status_code in BUSY and time.monotonic() < deadline:
+        while (answer := self._http.get(path, params=query)).status_code in BUSY and time.monotonic() < deadline:
             time.sleep(0.2)
         return answer
+
+
+def covers(live: Any, wanted: Any) -> bool:
+    """Whether what is there is what is wanted; fields that the cluster added are no difference. Amounts are compared as
+    text: the builders write the form that the API server keeps."""
+    if isinstance(wanted, Mapping):
+        return isinstance(live, Mapping) and all(key in live and covers(live[key], it) for key, it in wanted.items())
+    if isinstance(wanted, list | tuple):
+        return isinstance(live, list) and len(live) == len(wanted) and all(map(covers, live, wanted))
+    return bool(live == wanted)
+
+
+def _fixed(kind: _Kind, live: Object, wanted: Object) -> list[str]:
+    there, new = live.get("spec", {}), wanted.get("spec", {})
+    if kind.fixed_with and kind.fixed_with not in there:
+        return []
+    return [it for it in kind.fixed if there.get(it) != new.get(it)]
+
+
+def _path(kind: str, version: str) -> str:
+    return f"/apis/{version}/{KINDS[kind].resource}"
+
+
+def _names(references: Sequence[str]) -> str:
+    more = len(references) - MOST_NAMES
+    return ", ".join(references[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _check(answer: httpx2.Response, what: str) -> Any:

@@ -52,7 +52,7 @@ class Project:
         (self.folder / "state").mkdir()
         self.environment = {
             **tools.environment("pulumi", "kubectl"),
-            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
+            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}?metadata=skip",  # docs/decisions/0003
             "PULUMI_CONFIG_PASSPHRASE": "",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
         }

@@ -74,17 +74,31 @@ def holds(project: Project, text: str) -> None:
 
 
 def test_a_cluster_that_does_not_answer_fails_the_preview(project: Project) -> None:
-    config = project.kubeconfig.read_text()
-    port = config.partition("https://127.0.0.1:")[2].partition("\n")[0]
-    gone = project.folder / "gone"
-    gone.write_text(config.replace(f"127.0.0.1:{port}", "127.0.0.1:1"))
-    project.set(kubeconfig=str(gone))
+    project.set(kubeconfig=unanswering(project, project.kubeconfig.read_text()))
     for command in (project.preview, project.up):
         done = command()
         assert done.code != 0
         assert "no cluster answers at https://127.0.0.1:1" in done.said
         assert "tenancy lab up" in done.said
         assert "Traceback" not in done.said
+
+
+def test_a_cluster_that_no_longer_answers_fails_the_preview_of_what_is_there(project: Project) -> None:
+    """The record of an earlier update is no reason to believe that nothing has changed."""
+    project.up().ok()
+    project.set(kubeconfig=unanswering(project, project.kubeconfig.read_text()))
+    done = project.preview()
+    assert done.code != 0
+    assert "no cluster answers at https://127.0.0.1:1" in done.said
+    assert "DELETE_UNREACHABLE" not in done.said
+
+
+def unanswering(project: Project, config: str) -> str:
+    """A kubeconfig of the same cluster on a port where nothing is."""
+    port = config.partition("https://127.0.0.1:")[2].partition("\n")[0]
+    path = project.folder / "unanswering"
+    path.write_text(config.replace(f"127.0.0.1:{port}", "127.0.0.1:1"))
+    return str(path)
 
 
 def test_a_wrong_agreement_is_told_in_its_own_words(project: Project) -> None:
@@ -146,7 +160,7 @@ def test_what_kubectl_applied_of_ours_is_taken_over(project: Project) -> None:
     project.agree(SMALL.replace("borrowable = 4\n", ""))
     project.up().ok()
     holds(project, SMALL.replace("borrowable = 4\n", ""))
-    assert borrowing_limits(project, "Cohort/research") == []
+    assert limits(project.on_cluster()["Cohort/research"]) == []
 
 
 def test_a_field_that_nobody_may_change_is_refused_before_anything_is_written(project: Project) -> None:
@@ -163,6 +177,17 @@ def test_a_field_that_nobody_may_change_is_refused_before_anything_is_written(pr
     assert project.on_cluster() == before
 
 
+def test_an_object_on_its_way_out_is_not_written(project: Project) -> None:
+    project.up().ok()
+    hold = '{"metadata": {"finalizers": ["tests.tenancy.dev/hold"]}}'
+    project.kubectl("patch", "cohort", "research", "--type=merge", f"--patch={hold}")
+    project.kubectl("delete", "cohort", "research", "--wait=false")
+    done = project.up()
+    project.kubectl("patch", "cohort", "research", "--type=merge", '--patch={"metadata": {"finalizers": null}}')
+    assert done.code != 0
+    assert "Cohort/research: being deleted on the cluster" in done.said
+
+
 # --- what is made -------------------------------------------------------------------------------------------------------
 
 
@@ -175,19 +200,27 @@ def test_up_makes_all_of_it_and_a_second_one_changes_nothing(project: Project) -
     assert {name: it["metadata"]["resourceVersion"] for name, it in project.on_cluster().items()} == before
 
 
-def test_a_number_changed_by_hand_is_put_back(project: Project) -> None:
+def test_a_number_changed_by_hand_is_told_and_after_a_refresh_put_back(project: Project) -> None:
     project.up().ok()
     quota = '[{"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/2/nominalQuota", "value": "99"}]'
     project.kubectl("patch", "clusterqueue", "training", "--type=json", f"--patch={quota}")
-    assert project.preview("--expect-no-changes").code != 0
+    done = project.preview()
+    assert done.code != 0
+    assert "ClusterQueue/training: not on the cluster as this stack wrote it" in done.said
+    project.pulumi("refresh", "--yes").ok()
     project.up().ok()
     holds(project, SMALL)
 
 
-def test_objects_that_went_are_made_again(project: Project) -> None:
+def test_objects_that_went_are_told_and_after_a_refresh_made_again(project: Project) -> None:
     """Somebody deleted them, or the lab is a new one with the name of the old."""
     project.up().ok()
     project.wipe()
+    done = project.up()
+    assert done.code != 0
+    assert "ClusterQueue/training" in done.said
+    assert "pulumi refresh" in done.said
+    project.pulumi("refresh", "--yes").ok()
     project.up().ok()
     holds(project, SMALL)
 
@@ -218,9 +251,9 @@ def test_destroy_leaves_nothing(project: Project) -> None:
 # --- an update that is killed -------------------------------------------------------------------------------------------
 
 
-def killed(project: Project, setting: dict[str, str]) -> None:
+def killed(project: Project, setting: dict[str, str], text: str = "") -> None:
     """An update of 40 teams, gone half-way; the lock it leaves is lifted as a person would do it."""
-    project.agree(many(TEAMS))
+    project.agree(text or many(TEAMS))
     project.kill_up(lambda: len(project.names("clusterqueues")) >= HALF_WAY, env=setting)
     assert len(project.names("clusterqueues")) < 2 * TEAMS
     locked = project.up(env=setting)
@@ -268,37 +301,40 @@ def test_leftovers_are_named_and_kept_where_nobody_asked_for_their_removal(proje
     assert sorted(project.on_cluster()) == before
 
 
-def test_a_limit_taken_away_after_a_killed_update_goes(project: Project) -> None:
-    """Its field must not stay in the hands of a writer that nobody remembers."""
-    killed(project, SKIP)
+def test_what_the_agreement_drops_after_a_killed_update_goes(project: Project) -> None:
+    """Its field must not stay in the hands of a writer that nobody remembers (a list is one field, a label is one each)."""
+    labels = 'node_labels = { pool = "a", rack = "b" }\n'
+    text = many(TEAMS).replace("gpus_per_node = 8\n", f"gpus_per_node = 8\n{labels}")
+    killed(project, SKIP, text)
     project.up(env=SKIP).ok()
-    text = many(TEAMS).replace("borrowable = 4\n", "")
+    text = text.replace(', rack = "b"', "").replace("borrowable = 4\n", "")
     project.agree(text)
     project.up(env=SKIP).ok()
     holds(project, text)
-    assert borrowing_limits(project, "Cohort/t00") == []
+    assert project.on_cluster()["ResourceFlavor/gpu"]["spec"]["nodeLabels"] == {"pool": "a"}
+    assert limits(project.on_cluster()["Cohort/t00"]) == []
 
 
 @pytest.mark.parametrize("setting", [SAVE, SKIP], ids=["checkpoints", "no checkpoints"])
 def test_an_agreement_taken_back_after_a_killed_update_holds_again(project: Project, setting: dict[str, str]) -> None:
-    """The update had changed numbers that the state does not know; the old numbers are not taken for the cluster's."""
+    """The update had changed numbers that the state does not know: without a look at the cluster, nothing to do."""
     project.agree(many(TEAMS))
     project.up(env=SKIP).ok()
     project.agree(many(TEAMS).replace("borrowable = 4", "borrowable = 5"))
     project.kill_up(lambda: len(changed(project)) >= 5, env=setting)
     project.pulumi("cancel", "--yes").ok()
     project.agree(many(TEAMS))
-    project.up(env=setting).ok()
+    done = project.up(env=setting)
+    assert ("not on the cluster as this stack wrote it" in done.said) == (done.code != 0)
+    if done.code:
+        project.pulumi("refresh", "--yes").ok()
+        project.up(env=setting).ok()
     holds(project, many(TEAMS))
 
 
 def changed(project: Project) -> list[str]:
     """The Cohorts that have the new limit."""
     return [name for name, it in project.on_cluster().items() if name.startswith("Cohort/t") and "5" in limits(it)]
-
-
-def borrowing_limits(project: Project, name: str) -> list[str]:
-    return limits(project.on_cluster()[name])
 
 
 def limits(one: dict[str, Any]) -> list[str]:
