@@ -11,7 +11,7 @@ import pytest
 from lightkube import Client
 from lightkube.types import PatchType
 
-from tenancy.lab import scene
+from tenancy.lab import scene, stage
 from tenancy.lab.folder import Folder, LabError
 from tenancy.live import usage
 from tenancy.live.clients import ClusterQueue
@@ -36,8 +36,8 @@ def test_the_scene_fails_where_the_cluster_does_otherwise(
     shared: Folder, plan: Plan, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without what training lends, research reaches 8 and not 16."""
-    monkeypatch.setattr(scene, "PATIENCE", 4.0)
-    monkeypatch.setattr(scene, "PER_JOB", 0.5)
+    monkeypatch.setattr(stage, "PATIENCE", 4.0)
+    monkeypatch.setattr(stage, "PER_JOB", 0.5)
     path = "/spec/resourceGroups/0/flavors/0/resources/2/lendingLimit"
     client.patch(ClusterQueue, "training", [{"op": "replace", "path": path, "value": "0"}], patch_type=PatchType.JSON)
     said: list[str] = []
