@@ -183,6 +183,7 @@ def table(rows: Iterable[Row]) -> Table:
     """The rows as a table; the flavor is a column where there are several."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     rows = list(rows)
     several = len({row.flavor for row in rows}) > 1
@@ -195,7 +196,7 @@ def table(rows: Iterable[Row]) -> Table:
         if several and not (row.guaranteed or row.used):
             continue
         numbers = (row.guaranteed, row.lendable, row.used, row.lent, row.borrowed)
-        made.add_row(row.display_name, *([row.flavor] if several else []), *map(str, numbers))
+        made.add_row(Text(row.display_name), *([row.flavor] if several else []), *map(str, numbers))
     return made
 
 
