@@ -19,7 +19,7 @@ from .folder import Folder, LabError, tail
 
 MARK = "TENANCY_LAB_OF"  # the lab's folder
 NAME = "TENANCY_LAB_PROCESS"  # what the lab calls the process
-GRACE = 5.0  # seconds between the polite and the impolite signal
+GRACE = 2.0  # seconds between the polite and the impolite signal; what a lab holds is not kept anyway
 SETTLE = 0.5  # seconds
 EVERY = 0.1  # seconds between two looks
 
