@@ -35,7 +35,7 @@ PAGE = 500  # objects in one answer
 TIMEOUT = httpx2.Timeout(30.0)
 BUSY = (httpx2.codes.TOO_MANY_REQUESTS, httpx2.codes.SERVICE_UNAVAILABLE)  # so says an API server just started
 PATIENCE = 30.0  # seconds for which a busy server is asked again
-MOST_NAMES = 40  # in one sentence
+MOST_NAMES = 200  # in one sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ borrowable = 4
 prod = 2
 """
 SKIP, SAVE = {"PULUMI_SKIP_CHECKPOINTS": "true"}, {"PULUMI_SKIP_CHECKPOINTS": "false"}
-TEAMS = 40
-HALF_WAY = 30  # ClusterQueues there when an update of 80 is killed
+TEAMS = 24
+HALF_WAY = 16  # ClusterQueues there when an update of 48 is killed
 
 
 def many(teams: int) -> str:
@@ -252,7 +252,7 @@ def test_destroy_leaves_nothing(project: Project) -> None:
 
 
 def killed(project: Project, setting: dict[str, str], text: str = "") -> None:
-    """An update of 40 teams, gone half-way; the lock it leaves is lifted as a person would do it."""
+    """An update of 24 teams, gone half-way; the lock it leaves is lifted as a person would do it."""
     project.agree(text or many(TEAMS))
     project.kill_up(lambda: len(project.names("clusterqueues")) >= HALF_WAY, env=setting)
     assert len(project.names("clusterqueues")) < 2 * TEAMS
@@ -292,7 +292,7 @@ def gone(project: Project, text: str) -> None:
 
 def test_leftovers_are_named_and_kept_where_nobody_asked_for_their_removal(project: Project) -> None:
     killed(project, SKIP)
-    project.agree(many(0) + "[teams.t39]\nguaranteed = 8\n")
+    project.agree(many(0) + "[teams.t23]\nguaranteed = 8\n")
     before = sorted(project.on_cluster())
     done = project.up(env=SKIP)
     assert done.code != 0

@@ -1,0 +1,188 @@
+"""What is in the way of an update, judged from what the cluster and the record hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+import pytest
+
+from tenancy.live import preflight
+from tenancy.live.preflight import Cluster, Found, PreflightError, covers
+
+VERSION = "kueue.x-k8s.io/v1beta2"
+KINDS = {"ResourceFlavor": VERSION, "Cohort": VERSION, "ClusterQueue": VERSION}
+
+
+def body(kind: str, name: str, **spec: Any) -> dict[str, Any]:
+    labels = {"tenancy.dev/agreement": "lab"}
+    return {"apiVersion": VERSION, "kind": kind, "metadata": {"name": name, "labels": labels}, "spec": spec}
+
+
+def foreign(kind: str, name: str) -> dict[str, Any]:
+    return {**body(kind, name), "metadata": {"name": name}}
+
+
+def leaving(kind: str, name: str) -> dict[str, Any]:
+    it = body(kind, name)
+    return {**it, "metadata": {**it["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+
+
+class FakeServer:
+    """An API server that serves the kinds it has a list for, in pages of two."""
+
+    def __init__(self, *objects: Mapping[str, Any], serves: tuple[str, ...] = tuple(KINDS), busy: int = 0) -> None:
+        resources = {preflight.KINDS[kind].resource: kind for kind in serves}
+        self.lists = {name: [it for it in objects if it["kind"] == kind] for name, kind in resources.items()}
+        self.busy, self.forbidden, self.deleted = busy, "", list[str]()
+
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
+        parts = request.url.path.removeprefix(f"/apis/{VERSION}/").split("/")
+        if self.busy:
+            self.busy -= 1
+            return httpx2.Response(429, json={"message": "storage is (re)initializing"})
+        if self.forbidden:
+            return httpx2.Response(403, json={"message": self.forbidden})
+        if parts[0] not in self.lists:
+            return httpx2.Response(404, text="404 page not found")
+        if request.method == "DELETE":
+            self.deleted.append("/".join(parts))
+            return httpx2.Response(200, json={})
+        start = int(request.url.params.get("continue", 0))
+        items = self.lists[parts[0]]
+        onward = {"continue": str(start + 2)} if start + 2 < len(items) else {}
+        return httpx2.Response(200, json={"metadata": onward, "items": items[start : start + 2]})
+
+
+def cluster(server: FakeServer) -> Cluster:
+    it = Cluster.__new__(Cluster)
+    it._http = httpx2.Client(transport=httpx2.MockTransport(server), base_url="https://cluster.invalid")
+    return it
+
+
+def look(server: FakeServer, *wanted: Mapping[str, Any]) -> Found:
+    return cluster(server).look("lab", KINDS, wanted)
+
+
+def refusals(found: Found, record: Mapping[str, Any] | None = None, **stack: bool) -> list[str]:
+    return found.refusals(record or {}, adopt=stack.get("adopt", False), prune=stack.get("prune", False))
+
+
+A, B = body("ClusterQueue", "a", cohortName="lab"), body("Cohort", "b")
+
+
+def test_an_empty_cluster_is_in_nobodys_way() -> None:
+    found = look(FakeServer(), A, B)
+    assert set(found.different) == {"ClusterQueue/a", "Cohort/b"}
+    assert refusals(found) == []
+
+
+def test_what_is_there_as_recorded_is_no_difference() -> None:
+    there = {**A, "status": {}, "spec": {**A["spec"], "stopPolicy": "None"}}
+    assert look(FakeServer(there), A).different == {}
+
+
+def test_every_foreign_object_is_named() -> None:
+    found = look(FakeServer(foreign("ClusterQueue", "a"), foreign("Cohort", "b"), foreign("Cohort", "other")), A, B)
+    assert set(found.foreign) == {"ClusterQueue/a", "Cohort/b"}
+    (said,) = refusals(found)
+    assert "ClusterQueue/a" in said
+    assert "Cohort/b" in said
+    assert "other" not in said
+
+
+def test_another_agreements_object_is_foreign() -> None:
+    theirs = {**A, "metadata": {"name": "a", "labels": {"tenancy.dev/agreement": "prod"}}}
+    assert look(FakeServer(theirs), A).foreign == ["ClusterQueue/a"]
+
+
+def test_foreign_objects_are_taken_where_the_stack_says_so() -> None:
+    assert refusals(look(FakeServer(foreign("ClusterQueue", "a")), A), adopt=True) == []
+
+
+def test_a_change_of_the_agreement_is_no_surprise() -> None:
+    there = body("ClusterQueue", "a", cohortName="old")
+    assert refusals(look(FakeServer(there), A), {"ClusterQueue/a": there}) == []
+
+
+def test_a_change_that_the_record_does_not_know_is_told() -> None:
+    there = body("ClusterQueue", "a", cohortName="elsewhere")
+    (said,) = refusals(look(FakeServer(there), A), {"ClusterQueue/a": A})
+    assert said.startswith("ClusterQueue/a: not on the cluster as this stack wrote it")
+
+
+def test_an_object_that_went_is_told() -> None:
+    (said,) = refusals(look(FakeServer(), A), {"ClusterQueue/a": A})
+    assert said.startswith("ClusterQueue/a: not on the cluster as this stack wrote it")
+
+
+def test_what_a_killed_update_made_is_nothing_to_tell() -> None:
+    assert refusals(look(FakeServer(A), A)) == []
+
+
+def test_what_a_killed_update_left_is_told_apart_from_what_pulumi_will_delete() -> None:
+    found = look(FakeServer(A, B))
+    record = {"ClusterQueue/a": A}
+    assert found.left(record) == ["Cohort/b"]
+    (said,) = refusals(found, record)
+    assert said.startswith("Cohort/b: left by an update that was killed")
+    assert refusals(found, record, prune=True) == []
+
+
+def test_what_is_on_its_way_out_is_not_written_and_not_left() -> None:
+    found = look(FakeServer(leaving("ClusterQueue", "a"), leaving("Cohort", "b")), body("ClusterQueue", "a"))
+    assert found.leaving == ["ClusterQueue/a"]
+    assert found.unmade == []
+
+
+def test_fixed_fields_are_fixed_only_with_a_topology() -> None:
+    old, new = {"nodeLabels": {"pool": "a"}}, {"nodeLabels": {"pool": "b"}}
+    free = look(FakeServer(body("ResourceFlavor", "f", **old)), body("ResourceFlavor", "f", **new))
+    assert free.fixed == []
+    tied = {"topologyName": "t"}
+    found = look(FakeServer(body("ResourceFlavor", "f", **old, **tied)), body("ResourceFlavor", "f", **new, **tied))
+    assert found.fixed == ["ResourceFlavor/f: spec.nodeLabels would change"]
+
+
+def test_a_kind_that_is_not_served_is_told_only_where_it_is_wanted() -> None:
+    server = FakeServer(serves=("Cohort",))
+    assert look(server, A).unserved == ["ClusterQueue"]
+    assert look(server, B).unserved == []
+
+
+def test_all_pages_are_read() -> None:
+    many = [body("Cohort", f"c{number}") for number in range(5)]
+    assert len(look(FakeServer(*many)).unmade) == 5
+
+
+def test_a_busy_server_is_asked_again() -> None:
+    assert look(FakeServer(A, busy=2), A).different == {}
+
+
+def test_a_right_that_is_missing_is_said_in_the_clusters_words() -> None:
+    server = FakeServer()
+    server.forbidden = 'User "ci" cannot list resource "cohorts"'
+    with pytest.raises(PreflightError, match='the cluster does not let us list resourceflavors: User "ci" cannot'):
+        look(server, A)
+
+
+def test_removal_is_of_what_was_named() -> None:
+    server = FakeServer(A, B)
+    cluster(server).remove(KINDS, ["ClusterQueue/a", "Cohort/b"])
+    assert server.deleted == ["clusterqueues/a", "cohorts/b"]
+
+
+@pytest.mark.parametrize(
+    ("live", "wanted", "expected"),
+    [
+        ({"a": 1, "b": 2}, {"a": 1}, True),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        ([1, 2], [1], False),
+        ([{"a": 1, "b": 2}], [{"a": 1}], True),
+        (None, {"a": 1}, False),
+        (1000.0, 1000, True),
+    ],
+)
+def test_what_the_cluster_adds_is_no_difference(live: object, wanted: object, expected: bool) -> None:
+    assert covers(live, wanted) is expected
