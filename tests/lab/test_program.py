@@ -302,16 +302,16 @@ def test_leftovers_are_named_and_kept_where_nobody_asked_for_their_removal(proje
 
 
 def test_what_the_agreement_drops_after_a_killed_update_goes(project: Project) -> None:
-    """Its field must not stay in the hands of a writer that nobody remembers (a list is one field, a label is one each)."""
-    labels = 'node_labels = { pool = "a", rack = "b" }\n'
-    text = many(TEAMS).replace("gpus_per_node = 8\n", f"gpus_per_node = 8\n{labels}")
+    """No field may stay in the hands of a writer that nobody remembers."""
+    taints = 'taints = [{ key = "gpu", value = "present", effect = "NoSchedule" }]\n'
+    text = many(TEAMS).replace("gpus_per_node = 8\n", f"gpus_per_node = 8\n{taints}")
     killed(project, SKIP, text)
     project.up(env=SKIP).ok()
-    text = text.replace(', rack = "b"', "").replace("borrowable = 4\n", "")
+    text = text.replace(taints, "").replace("borrowable = 4\n", "")
     project.agree(text)
     project.up(env=SKIP).ok()
     holds(project, text)
-    assert project.on_cluster()["ResourceFlavor/gpu"]["spec"]["nodeLabels"] == {"pool": "a"}
+    assert "tolerations" not in project.on_cluster()["ResourceFlavor/gpu"]["spec"]
     assert limits(project.on_cluster()["Cohort/t00"]) == []
 
 
