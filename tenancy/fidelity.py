@@ -129,18 +129,23 @@ def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
         yield "priorities", (_EXACT, "a WorkloadPriorityClass each")
 
 
+_ROOT = "KAI 0.12 runs nothing in a queue without a parent (KAI#621, mended by KAI#858): there jobs need a leaf under it"
+
+
 def _kai(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator[tuple[str, _Case]]:
     reserved = f"'{team.name}{kai.RESERVED_SUFFIX}'"
     if share.guaranteed:
         if share.reserved and share.lendable:
             how = (
                 f"exact in counts, in two queues: {share.lendable} in {team.name!r} and {share.reserved} in {reserved}; "
-                f"a job has one queue, so none larger than {max(share.lendable, share.reserved)} fits the guarantee"
+                f"a job has one queue, so none larger than {max(share.lendable, share.reserved)} fits the guarantee; {_ROOT}"
             )
             yield "guaranteed", (_APPROXIMATE, how)
         elif share.reserved:
-            how = f"quota and limit of {reserved}; a job in {team.name!r} only borrows and may be stopped for others"
-            yield "guaranteed", (_EXACT, how)
+            how = (
+                f"quota and limit of {reserved}; a job in {team.name!r} only borrows and may be stopped for others; {_ROOT}"
+            )
+            yield "guaranteed", (_APPROXIMATE, how)
         else:
             yield "guaranteed", (_EXACT, "quota of the team's queue; what others use over quota is reclaimed")
         if share.reserved:

@@ -76,7 +76,12 @@ MODULES = {
                 "kubernetes-sdk": "kubernetes-sdk",
             },
         ),
-        Module("kai", {}, (Files("kai", "github.com/NVIDIA/KAI-scheduler", ("deployments/kai-scheduler",)),)),
+        Module(
+            "kai",
+            # podgroupcontroller has no flag for its metrics and would take port 8080 on every address.
+            {"sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress": "0"},
+            (Files("kai", "github.com/NVIDIA/KAI-scheduler", ("deployments/kai-scheduler",)),),
+        ),
     )
 }
 

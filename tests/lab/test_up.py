@@ -26,8 +26,8 @@ from tenancy.plan import Plan
 
 from .conftest import AGREEMENT, plan_of, processes_under
 
-# No flag of theirs says on which address they listen (tenancy/lab/controllers.py).
-ON_EVERY_ADDRESS = {"kai-admission", "kai-podgroupcontroller"}
+# No flag of it says on which address it listens (tenancy/lab/controllers.py).
+ON_EVERY_ADDRESS = {"kai-admission"}
 
 
 def test_the_lab_says_that_it_is_one(client: Client) -> None:
