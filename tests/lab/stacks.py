@@ -11,9 +11,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from tenancy.lab import tools
 
@@ -81,7 +84,7 @@ class Project:
         return self.pulumi("preview", "--suppress-progress", *arguments)
 
     def kill_up(self, when: Callable[[], bool], env: Mapping[str, str] | None = None) -> None:
-        """`pulumi up`, ended by SIGKILL as soon as `when` is true."""
+        """`pulumi up`, ended by SIGKILL as soon as `when` is true. Its provider would outlive it for ever, so it goes too."""
         command = ["pulumi", "up", "--yes", "--skip-preview", "--suppress-progress", "--non-interactive"]
         with (self.folder / "killed.log").open("wb") as log:
             update = subprocess.Popen(
@@ -91,8 +94,12 @@ class Project:
             while not when():
                 assert update.poll() is None, (self.folder / "killed.log").read_text()
                 assert time.monotonic() < deadline
+            children = psutil.Process(update.pid).children(recursive=True)
             os.kill(update.pid, signal.SIGKILL)
             assert update.wait() == -signal.SIGKILL
+            for child in children:
+                with suppress(psutil.NoSuchProcess):
+                    child.kill()
 
     def recorded(self) -> list[str]:
         """The objects in the state."""
