@@ -129,7 +129,9 @@ def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
         yield "priorities", (_EXACT, "a WorkloadPriorityClass each")
 
 
-_ROOT = "KAI 0.12 runs nothing in a queue without a parent (KAI#621, mended by KAI#858): there jobs need a leaf under it"
+_ROOT = (
+    "KAI 0.12 runs nothing in a queue without a parent (KAI#621, mended by KAI#858): there jobs need a leaf under it"
+)
 
 
 def _kai(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator[tuple[str, _Case]]:
@@ -142,9 +144,7 @@ def _kai(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator
             )
             yield "guaranteed", (_APPROXIMATE, how)
         elif share.reserved:
-            how = (
-                f"quota and limit of {reserved}; a job in {team.name!r} only borrows and may be stopped for others; {_ROOT}"
-            )
+            how = f"quota and limit of {reserved}; a job in {team.name!r} only borrows and may be stopped for others; {_ROOT}"
             yield "guaranteed", (_APPROXIMATE, how)
         else:
             yield "guaranteed", (_EXACT, "quota of the team's queue; what others use over quota is reclaimed")
