@@ -4,6 +4,10 @@ Everything that can be wrong is said before the first object is registered: find
 cluster that does not answer, names that are taken.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import pulumi
 
 from components import Settings, TenancyAgreement, TenancyAgreementArgs, cluster_provider, recorded_objects
@@ -21,8 +25,9 @@ def agreement_of(file: str) -> Agreement:
     return loaded.agreement
 
 
-def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> None:
-    """Refuses what could not be written whole, and sees to what a killed update left."""
+def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> Mapping[str, Any]:
+    """Refuses what could not be written whole, and sees to what a killed update left; returns what was there, if that
+    differs."""
     cluster = Cluster(settings.kubeconfig, settings.context)
     found = cluster.look(args.agreement.cluster.name, args.kinds, args.objects())
     record = recorded_objects() if found.different or found.unmade else {}
@@ -32,6 +37,7 @@ def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> None:
         pulumi.log.warn(f"left by an update that was killed, and removed by `pulumi up`: {', '.join(left)}")
         if not pulumi.runtime.is_dry_run():
             cluster.remove(args.kinds, left)
+    return record
 
 
 # The SDK sends every debug message, five for each resource, in a call that waits for the engine: a third of a preview's
@@ -40,7 +46,7 @@ pulumi.log.debug = lambda *_, **__: None
 settings = Settings.of_stack()
 args = TenancyAgreementArgs(agreement=agreement_of(settings.agreement), schedulers=settings.schedulers)
 try:
-    clear_the_way(args, settings)
+    args = replace(args, before=clear_the_way(args, settings))
 except (Unreachable, PreflightError) as error:
     raise pulumi.RunError(str(error)) from None
 name = args.agreement.cluster.name

@@ -10,7 +10,7 @@ children's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 
@@ -21,6 +21,7 @@ from tenancy.plan import Plan, make_plan
 
 from .hardware import GpuFlavor, GpuFlavorArgs, TopologyTree, TopologyTreeArgs
 from .objects import KubernetesObject, Object, register
+from .order import gets, gives
 from .team import TeamQuota, TeamQuotaArgs
 
 _KINDS: Mapping[Scheduler, tuple[str, tuple[str, ...]]] = {
@@ -39,6 +40,9 @@ class TenancyAgreementArgs:
 
     agreement: Agreement
     schedulers: tuple[Scheduler, ...] = (Scheduler.KUEUE,)
+    before: Mapping[str, Object] = field(default_factory=dict)
+    """The objects of the last update (`recorded_objects`), where there is one: a change is then written in an order that
+    promises nothing twice."""
 
     def __post_init__(self) -> None:
         """Raises RunError, with everything that is wrong, for an agreement or a scheduler that cannot be written."""
@@ -75,16 +79,31 @@ class TenancyAgreement(pulumi.ComponentResource):
             trees.append(self._kueue_tree(plan))
         if Scheduler.KAI in args.schedulers:
             trees.append(self._kai_tree(plan))
-        self.teams = {
-            team.name: TeamQuota(
-                f"{name}-{team.name}",
-                TeamQuotaArgs(plan=plan, team=team.name, schedulers=args.schedulers),
-                self._child([tree[team.department] for tree in trees]),
-            )
-            for team in plan.teams
-        }
+        self.teams = self._teams(plan, args, trees)
         self.queues = {team: quota.queue.name for team, quota in self.teams.items()}
         self.register_outputs({"cluster": plan.cluster, "queues": self.queues})
+
+    def _teams(
+        self, plan: Plan, args: TenancyAgreementArgs, trees: Sequence[Mapping[str | None, pulumi.Resource]]
+    ) -> dict[str, TeamQuota]:
+        """All at once, but for a change of guarantees (see `order`)."""
+        objects = {team.name: list(kueue.team_objects(plan, team)) for team in plan.teams} if args.before else {}
+        giving = {name for name, now in objects.items() if gives(args.before, now)}
+        getting = {name for name, now in objects.items() if gets(args.before, now)} - giving
+        made: dict[str, TeamQuota] = {}
+        given: list[KubernetesObject] = []
+        for team in sorted(plan.teams, key=lambda it: it.name not in giving):
+            after = given if team.name in getting else []
+            made[team.name] = TeamQuota(
+                f"{self._name}-{team.name}",
+                TeamQuotaArgs(plan=plan, team=team.name, schedulers=args.schedulers),
+                self._child([*(tree[team.department] for tree in trees), *after]),
+            )
+            if team.name in giving:
+                given += made[team.name].objects.values()
+            elif len(after) > 1:  # one that has waited for all is enough for the others to wait for
+                given = [next(iter(made[team.name].objects.values()))]
+        return {team.name: made[team.name] for team in plan.teams}
 
     def _kueue_tree(self, plan: Plan) -> Mapping[str | None, pulumi.Resource]:
         """All that is no team's; returns the Cohort of each department, and under None the root."""

@@ -20,6 +20,7 @@ from components import (
     TopologyTree,
     TopologyTreeArgs,
 )
+from tenancy import kueue
 from tenancy.agreement import Agreement, loads
 from tenancy.fidelity import Scheduler
 from tenancy.plan import Plan, make_plan
@@ -226,3 +227,53 @@ def test_what_is_not_kept_exactly_is_said(caplog: pytest.LogCaptureFixture) -> N
     with caplog.at_level(logging.INFO):
         registered(Scheduler.KAI)
     assert "kai keeps 'prod' approximate for ranking" in caplog.text
+
+
+# --- the order of a change ----------------------------------------------------------------------------------------------
+
+
+def moved(more: int, less: int, prod: int, *, new: bool) -> Agreement:
+    """32 GPUs, of which `same` always has 4."""
+    return agreement(f"""
+        [cluster]
+        name = "lab"
+        [flavors.gpu]
+        nodes = 4
+        gpus_per_node = 8
+        {"[teams.new]" if new else ""}
+        {"guaranteed = 8" if new else ""}
+        [teams.more]
+        guaranteed = {more}
+        [teams.same]
+        guaranteed = 4
+        [teams.less]
+        guaranteed = {less}
+        prod = {prod}
+    """)
+
+
+def waits(now: Agreement, before: Agreement) -> dict[str, set[str]]:
+    """What each team's component waits for."""
+    record = {f"{it['kind']}/{it['metadata']['name']}": it for it in kueue.objects(make_plan(before))}
+    args = TenancyAgreementArgs(agreement=now, before=record)
+    made = run(lambda: TenancyAgreement("a", args))
+    return {it.name: names(it.depends_on) for it in made if it.type.endswith(":TeamQuota")}
+
+
+def test_who_gets_more_waits_for_all_who_give() -> None:
+    """`less` gives 16 GPUs, 8 each to `new` and `more`. Until it has given, 48 would be promised of 32."""
+    found = waits(moved(16, 4, 2, new=True), moved(8, 20, 2, new=False))
+    given = {"Cohort/a-less", "ClusterQueue/a-less", "ClusterQueue/a-less-prod"}
+    assert found["a-new"] == {"Cohort/a-lab", *given}
+    assert found["a-more"] == {"Cohort/a-lab", "ClusterQueue/a-new"}
+    assert found["a-less"] == found["a-same"] == {"Cohort/a-lab"}
+
+
+def test_a_prod_slice_that_grows_inside_its_team_waits_for_no_other_team() -> None:
+    found = waits(moved(8, 20, 8, new=False), moved(8, 20, 2, new=False))
+    assert set(map(frozenset, found.values())) == {frozenset({"Cohort/a-lab"})}
+
+
+def test_without_a_change_nobody_waits() -> None:
+    same = moved(8, 20, 2, new=False)
+    assert set(map(frozenset, waits(same, same).values())) == {frozenset({"Cohort/a-lab"})}
