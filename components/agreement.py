@@ -71,7 +71,7 @@ class TenancyAgreement(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TenancyAgreementArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TenancyAgreement", name, {}, opts)
-        self._name, self._timeouts = name, opts.custom_timeouts if opts else None
+        self._name, self._given = name, opts or pulumi.ResourceOptions()
         plan = make_plan(args.agreement)
         self._say_what_is_not_exact(plan, args.schedulers)
         trees = []
@@ -137,10 +137,12 @@ class TenancyAgreement(pulumi.ComponentResource):
 
     def _register(self, body: Object, after: Sequence[pulumi.Resource] = ()) -> KubernetesObject:
         name = f"{self._name}-{body['metadata']['name']}"
-        return register(self, name, body, after=after, timeouts=self._timeouts)
+        return register(self, name, body, self._given, after)
 
     def _child(self, after: Sequence[pulumi.Resource] = ()) -> pulumi.ResourceOptions:
-        return pulumi.ResourceOptions(parent=self, depends_on=list(after) or None, custom_timeouts=self._timeouts)
+        return pulumi.ResourceOptions(
+            parent=self, depends_on=list(after) or None, custom_timeouts=self._given.custom_timeouts
+        )
 
     def _say_what_is_not_exact(self, plan: Plan, schedulers: Sequence[Scheduler]) -> None:
         """Nothing is dropped in silence: who reads the preview sees it there, not only in the report of `render`."""

@@ -37,7 +37,7 @@ class TopologyTree(pulumi.ComponentResource):
     def __init__(self, name: str, args: TopologyTreeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TopologyTree", name, {}, opts)
         tree = named("topology", args.topology, {it.name: it for it in args.plan.topologies})
-        self.topology = register(self, name, kueue.topology(args.plan, tree), timeouts=_timeouts(opts))
+        self.topology = register(self, name, kueue.topology(args.plan, tree), opts)
         self.register_outputs({"topologyName": self.topology.name})
 
 
@@ -59,9 +59,5 @@ class GpuFlavor(pulumi.ComponentResource):
     def __init__(self, name: str, args: GpuFlavorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:GpuFlavor", name, {}, opts)
         body = kueue.resource_flavor(args.plan, named("flavor", args.flavor, args.plan.flavor))
-        self.flavor = register(self, name, body, timeouts=_timeouts(opts))
+        self.flavor = register(self, name, body, opts)
         self.register_outputs({"flavorName": self.flavor.name})
-
-
-def _timeouts(opts: pulumi.ResourceOptions | None) -> pulumi.CustomTimeouts | None:
-    return opts.custom_timeouts if opts else None

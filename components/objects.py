@@ -77,14 +77,21 @@ def register(
     parent: pulumi.ComponentResource,
     name: str,
     body: Object,
-    *,
+    given: pulumi.ResourceOptions | None,
     after: Sequence[pulumi.Resource] = (),
-    timeouts: pulumi.CustomTimeouts | None = None,
 ) -> KubernetesObject:
-    """Registers `body` under `parent`, once everything in `after` is there; `protect`, `retain_on_delete` and the
-    provider come from the parent. Timeouts do not (Pulumi inherits them for nobody), so they are handed on."""
+    """Registers `body` under `parent`, which was given these options, once everything in `after` is there.
+
+    `protect`, `retain_on_delete` and the provider come from the parent by themselves. Timeouts and dependencies do not, and are
+    handed on. A dependency on the parent alone would do for making the object, but not for deleting it while the parent
+    stays: Pulumi then knows only what the object itself depends on, and would delete a flavor before the queues that hold it.
+    """
+    inherited = given or pulumi.ResourceOptions()
     opts = pulumi.ResourceOptions(
-        parent=parent, depends_on=list(after) or None, custom_timeouts=timeouts, version=PROVIDER_VERSION
+        parent=parent,
+        depends_on=list(after) or inherited.depends_on,
+        custom_timeouts=inherited.custom_timeouts,
+        version=PROVIDER_VERSION,
     )
     return KubernetesObject(name, body, opts)
 

@@ -41,7 +41,7 @@ class TeamQuota(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TeamQuotaArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TeamQuota", name, {}, opts)
-        self._name, self._timeouts = name, opts.custom_timeouts if opts else None
+        self._name, self._given = name, opts
         team = named("team", args.team, args.plan.team)
         made: list[KubernetesObject] = []
         if Scheduler.KUEUE in args.schedulers:
@@ -69,4 +69,4 @@ class TeamQuota(pulumi.ComponentResource):
     def _register(self, team: TeamPlan, body: Object, after: Sequence[pulumi.Resource] = ()) -> KubernetesObject:
         """The resource is called as the component, with what the object's name has after the team's: `…-prod`."""
         suffix = str(body["metadata"]["name"]).removeprefix(team.name)
-        return register(self, self._name + suffix, body, after=after, timeouts=self._timeouts)
+        return register(self, self._name + suffix, body, self._given, after)

@@ -99,22 +99,32 @@ def test_no_name_depends_on_department_or_prod() -> None:
     assert len(kept) == 3
 
 
-def test_parents_come_before_children() -> None:
+def test_every_object_itself_depends_on_what_it_stands_on() -> None:
+    """On the components alone would do for making them. An object deleted while its component stays has only its own."""
     made = registered(*BOTH)
-    assert names(made["GpuFlavor/a-gpu"].depends_on) == {"Topology/a-zonal"}
-    assert names(made["Cohort/a-lab"].depends_on) == {"ResourceFlavor/a-gpu"}
-    assert names(made["Cohort/a-search"].depends_on) == {"Cohort/a-lab"}
-    assert names(made["TeamQuota/a-ranking"].depends_on) == {"Cohort/a-search", "Queue/a-search"}
-    assert names(made["TeamQuota/a-embeddings"].depends_on) == {"Cohort/a-lab", "Queue/a-shared"}
-    assert names(made["Queue/a-search"].depends_on) == {"Queue/a-shared"}
-    for queue in ("ClusterQueue/a-ranking", "ClusterQueue/a-ranking-prod"):
-        assert names(made[queue].depends_on) == {"Cohort/a-ranking"}
+    stands_on = {name: names(it.depends_on) for name, it in made.items() if it.is_object}
+    assert stands_on == {
+        "Topology/a-zonal": set(),
+        "ResourceFlavor/a-gpu": {"Topology/a-zonal"},
+        "WorkloadPriorityClass/a-high": set(),
+        "Cohort/a-lab": {"ResourceFlavor/a-gpu"},
+        "Cohort/a-search": {"Cohort/a-lab"},
+        "Cohort/a-ranking": {"Cohort/a-search", "Queue/a-search"},
+        "ClusterQueue/a-ranking": {"Cohort/a-ranking"},
+        "ClusterQueue/a-ranking-prod": {"Cohort/a-ranking"},
+        "ClusterQueue/a-embeddings": {"Cohort/a-lab", "Queue/a-shared"},
+        "Queue/a-shared": set(),
+        "Queue/a-search": {"Queue/a-shared"},
+        "Queue/a-ranking": {"Cohort/a-search", "Queue/a-search"},
+        "Queue/a-ranking-reserved": {"Cohort/a-search", "Queue/a-search"},
+        "Queue/a-embeddings": {"Cohort/a-lab", "Queue/a-shared"},
+    }
 
 
 def test_a_team_waits_for_no_other_team() -> None:
     made = registered(*BOTH)
-    waits = names(made["TeamQuota/a-ranking"].depends_on) | names(made["TeamQuota/a-embeddings"].depends_on)
-    assert not any("ranking" in it or "embeddings" in it for it in waits)
+    assert not any("ranking" in it for it in names(made["ClusterQueue/a-embeddings"].depends_on))
+    assert not any("embeddings" in it for it in names(made["Cohort/a-ranking"].depends_on))
 
 
 def test_protection_and_timeouts_reach_every_object() -> None:
