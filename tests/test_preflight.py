@@ -101,6 +101,11 @@ def test_foreign_objects_are_taken_where_the_stack_says_so() -> None:
     assert refusals(look(FakeServer(foreign("ClusterQueue", "a")), A), adopt=True) == []
 
 
+def test_what_this_stack_wrote_is_its_own_when_the_cluster_gets_another_name() -> None:
+    there = {**A, "metadata": {"name": "a", "labels": {"tenancy.dev/agreement": "old name"}}}
+    assert refusals(look(FakeServer(there), A), {"ClusterQueue/a": there}) == []
+
+
 def test_a_change_of_the_agreement_is_no_surprise() -> None:
     there = body("ClusterQueue", "a", cohortName="old")
     assert refusals(look(FakeServer(there), A), {"ClusterQueue/a": there}) == []

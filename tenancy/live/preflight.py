@@ -82,9 +82,9 @@ class Found:
     def refusals(self, record: Mapping[str, Object], *, adopt: bool, prune: bool) -> list[str]:
         """Why nothing may be written, in sentences; none when all is well."""
         said = [f"the cluster serves no {kind}: install its controller first" for kind in self.unserved]
-        if self.foreign and not adopt:
+        if (foreign := [it for it in self.foreign if it not in record]) and not adopt:
             said.append(
-                f"{_names(self.foreign)}: on the cluster already, and not made by this agreement. Rename or remove what "
+                f"{_names(foreign)}: on the cluster already, and not made by this agreement. Rename or remove what "
                 "is there, or take it over with: pulumi config set tenancy:adopt true"
             )
         if self.leaving:
