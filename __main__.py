@@ -49,7 +49,6 @@ try:
     args = replace(args, before=clear_the_way(args, settings))
 except (Unreachable, PreflightError) as error:
     raise pulumi.RunError(str(error)) from None
-name = args.agreement.cluster.name
-provider = cluster_provider("cluster", cluster=name, kubeconfig=settings.kubeconfig, context=settings.context)
+provider = cluster_provider("cluster", kubeconfig=settings.kubeconfig, context=settings.context)
 opts = pulumi.ResourceOptions(provider=provider, protect=settings.protect, custom_timeouts=settings.timeouts)
 pulumi.export("queues", TenancyAgreement("agreement", args, opts).queues)

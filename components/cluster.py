@@ -14,20 +14,18 @@ REQUESTS_PER_SECOND = 500
 (measured, bench/up.py). The API server has a say of its own since 1.29: Priority and Fairness."""
 
 
-def cluster_provider(
-    name: str, *, cluster: str, kubeconfig: str | None = None, context: str | None = None
-) -> kubernetes.Provider:
+def cluster_provider(name: str, *, kubeconfig: str | None = None, context: str | None = None) -> kubernetes.Provider:
     """The Kubernetes provider as the components need it: it writes by server-side apply, which takes over what a killed
     update has made. `kubeconfig` is a path or its text; None takes KUBECONFIG or the user's own.
 
-    The cluster is known by the agreement's name for it. Otherwise the provider judges by the kubeconfig whether it is still
-    the same one, and a renewed certificate would replace every object.
+    It stays the same provider for as long as the stack does. Otherwise it would judge by the kubeconfig whether the cluster is
+    still the same, and a renewed certificate would replace every object.
     """
     return kubernetes.Provider(
         name,
         kubeconfig=kubeconfig,
         context=context,
-        cluster_identifier=cluster,
+        cluster_identifier=f"{pulumi.get_project()}/{pulumi.get_stack()}",
         enable_server_side_apply=True,
         kube_client_settings=kubernetes.KubeClientSettingsArgs(qps=REQUESTS_PER_SECOND, burst=2 * REQUESTS_PER_SECOND),
     )

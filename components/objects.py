@@ -1,6 +1,6 @@
 """How an object of the builders becomes a Pulumi resource: the only place that does it.
 
-Two things decide this file.
+Three things decide this file.
 
 `pulumi_kubernetes.apiextensions.CustomResource` knows `metadata` and `spec` only, and a WorkloadPriorityClass has its
 `value` beside them. So the resource here takes the object as it is. Its type is the one that CustomResource would give,
@@ -16,7 +16,8 @@ a registered object has more than a rendered one.
 
 The name of a resource is part of its URN, and two URNs for one object are a trap: Pulumi applies the object under the new
 name, then deletes it under the old. So names are made of what the cluster calls the object, and of nothing that may change
-while the object stays (a team's department, whether it has prod).
+while the object stays (a team's department, whether it has prod). A replacement, as when the provider is replaced, would fall
+into the same trap, so it deletes first.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ def register(
         parent=parent,
         depends_on=list(after) or inherited.depends_on,
         custom_timeouts=inherited.custom_timeouts,
+        delete_before_replace=True,
         version=PROVIDER_VERSION,
     )
     return KubernetesObject(name, body, opts)

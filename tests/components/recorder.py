@@ -28,6 +28,7 @@ class Registered:
     protect: bool
     provider: str
     timeouts: tuple[str, str, str]
+    delete_before_replace: bool
     outputs: dict[str, Any]
 
     @property
@@ -67,6 +68,7 @@ class Recorder(mocks.MockMonitor):
             protect=request.protect,
             provider=request.provider,
             timeouts=(timeouts.create, timeouts.update, timeouts.delete),
+            delete_before_replace=request.deleteBeforeReplace,
             outputs={},
         )
         return super().RegisterResource(request)

@@ -19,6 +19,7 @@ from components import (
     TenancyAgreementArgs,
     TopologyTree,
     TopologyTreeArgs,
+    cluster_provider,
 )
 from tenancy import kueue
 from tenancy.agreement import Agreement, loads
@@ -133,6 +134,20 @@ def test_protection_and_timeouts_reach_every_object() -> None:
     objects = [it for it in made.values() if it.is_object]
     assert {it.protect for it in objects} == {True}
     assert {it.timeouts for it in objects} == {("1m", "2m", "3m")}
+
+
+def test_a_replacement_deletes_first() -> None:
+    """The name stays, so the new object is the old one: deleting the old one afterwards would delete it."""
+    assert {it.delete_before_replace for it in registered(*BOTH).values() if it.is_object} == {True}
+
+
+def test_the_provider_stays_when_the_kubeconfig_or_the_name_of_the_cluster_changes() -> None:
+    """Another provider would mean other objects."""
+    identifiers = set()
+    for kubeconfig in ("here", "there"):
+        (made,) = run(lambda path=kubeconfig: cluster_provider("cluster", kubeconfig=path))
+        identifiers.add(made.inputs["clusterIdentifier"])
+    assert identifiers == {"tenancy/test"}
 
 
 def test_without_options_nothing_is_protected() -> None:

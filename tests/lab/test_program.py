@@ -225,6 +225,18 @@ def test_objects_that_went_are_told_and_after_a_refresh_made_again(project: Proj
     holds(project, SMALL)
 
 
+def test_the_cluster_gets_another_name_and_every_queue_stays(project: Project) -> None:
+    """Its name is in the label of each object, and is the root Cohort's."""
+    project.up().ok()
+    before = {name: it["metadata"]["uid"] for name, it in project.on_cluster().items()}
+    renamed = SMALL.replace('name = "small"', 'name = "other"')
+    project.agree(renamed)
+    project.up().ok()
+    holds(project, renamed)
+    after = {name: it["metadata"]["uid"] for name, it in project.on_cluster().items()}
+    assert {name for name in before if after.get(name) != before[name]} == {"Cohort/small"}
+
+
 def test_a_team_gains_prod_and_loses_it(project: Project) -> None:
     for text in (SMALL, SMALL.replace("prod = 2\n", ""), SMALL):
         project.agree(text)
