@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -212,3 +215,25 @@ def test_a_refused_promise_alone_does_not_fail_a_render(here: Path) -> None:
 
 def test_a_team_with_prod_in_a_department_is_rendered_so() -> None:
     assert rendered(plan(SMALL))["kueue/team-asr.yaml"] == (GOLDEN / "team-asr.yaml").read_text()
+
+
+# --- a Python without our packages --------------------------------------------------------------------------------------
+
+
+def bare_python(checkout: Path) -> subprocess.CompletedProcess[str]:
+    """`python -m tenancy check` by a Python that finds no installed package (-S)."""
+    command = [sys.executable, "-S", "-m", "tenancy", "check", str(ROOT / "tenancy.toml")]
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
+
+
+def test_without_packages_it_says_what_is_missing(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "tenancy", tmp_path / "tenancy")
+    done = bare_python(tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is missing; run `make setup`" in done.stderr
+
+
+@pytest.mark.skipif(not (ROOT / ".venv" / "bin" / "python").exists(), reason="this checkout has no .venv")
+def test_without_packages_a_checkouts_own_environment_takes_over() -> None:
+    done = bare_python(ROOT)
+    assert (done.returncode, done.stderr) == (0, "")
