@@ -20,6 +20,7 @@ from .folder import Folder, LabError, tail
 MARK = "TENANCY_LAB_OF"  # the lab's folder
 NAME = "TENANCY_LAB_PROCESS"  # what the lab calls the process
 GRACE = 2.0  # seconds between the polite and the impolite signal; what a lab holds is not kept anyway
+BURIAL = 30.0  # seconds that a busy system may take to end a process it was told to kill (2 were too few once)
 SETTLE = 0.5  # seconds
 EVERY = 0.1  # seconds between two looks
 
@@ -88,7 +89,7 @@ def gone(folder: Folder, names: Iterable[str]) -> list[str]:
 def stop(processes: Iterable[psutil.Process]) -> None:
     """Ends processes and waits until they are gone. Raises LabError, naming them, when the system will not end them."""
     alive = list(processes)
-    for signal in ("terminate", "kill"):
+    for signal, patience in (("terminate", GRACE), ("kill", BURIAL)):
         for process in alive:
             try:
                 getattr(process, signal)()
@@ -96,7 +97,7 @@ def stop(processes: Iterable[psutil.Process]) -> None:
                 continue
             except psutil.AccessDenied:
                 raise LabError(f"process {process.pid} of the lab belongs to another user: end it first") from None
-        _, alive = psutil.wait_procs(alive, timeout=GRACE)
+        _, alive = psutil.wait_procs(alive, timeout=patience)
         if not alive:
             return
     raise LabError(f"these processes do not end: {', '.join(str(process.pid) for process in alive)}")
