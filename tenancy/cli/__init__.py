@@ -14,7 +14,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it searches
 
 import typer
 
-from . import agreement, lab, manifests, status
+from . import agreement, lab, manifests, show, status
 
 app = typer.Typer(
     name="tenancy",
@@ -25,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(agreement.check)
-app.command()(agreement.show)
+app.command()(show.show)
 app.command()(manifests.render)
 app.command()(agreement.schema)
 app.command()(status.status)

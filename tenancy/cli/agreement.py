@@ -1,4 +1,4 @@
-"""`check`, `show` and `schema`: what needs nothing but the file."""
+"""`check` and `schema`: what needs nothing but the file."""
 
 from __future__ import annotations
 
@@ -22,17 +22,6 @@ def check(file: File = DEFAULT_FILE, json: Json = False) -> None:
             print(f"{file}: {summary(found.agreement)}")
     if found.agreement is None:
         raise typer.Exit(WRONG_INPUT)
-
-
-def show(file: File = DEFAULT_FILE, json: Json = False) -> None:
-    """Show who is promised what, what each team can reach, the objects it becomes, and how exactly each promise is kept."""
-    from .. import show as showing
-
-    plan = common.plan_of(file)
-    if json:
-        common.print_json(showing.as_json(plan))
-    else:
-        showing.print_plan(plan)
 
 
 def schema() -> None:
