@@ -21,6 +21,10 @@ HEADINGS = {
     "Topology": "[topologies.NAME]",
     "Department": "[departments.NAME]",
     "Team": "[teams.NAME]",
+    "Machines": "[teams.NAME.machines]",
+    "Sharing": "[sharing]",
+    "UsageSharing": "[sharing.usage]",
+    "Access": "[access]",
 }
 
 
@@ -33,7 +37,8 @@ def page() -> str:
         "The same as a JSON Schema, for editors: `tenancy schema`.",
         "",
         'An *amount* is a whole number of GPUs or MIG slices (`8`), or text with its unit (`"640 cpu"`, `"8 gpu"`, `"14 slices"`);',
-        "of a flavor without GPUs only the latter. A *quantity* is as Kubernetes writes it (`120Gi`, `1500m`).",
+        "of a flavor without GPUs only the latter. A *quantity* is as Kubernetes writes it (`120Gi`, `1500m`). A *duration* is days,",
+        "hours, minutes and seconds in that order (`90s`, `5m`, `1h30m`, `7d`).",
         "",
         "## The whole file",
         "",
@@ -66,6 +71,10 @@ def _type(field: dict[str, Any]) -> str:
             return " or ".join(dict.fromkeys(_type(choice) for choice in choices if choice.get("type") != "null"))
         case {"type": "array", "items": items}:
             return f"list of {_type(items)}"
+        case {"type": "number"}:
+            return f"number{_bounds(field)}"
+        case {"type": "string", "pattern": str(pattern)} if "d)" in pattern and "h)" in pattern:
+            return "duration"
         case {"type": "object", "additionalProperties": dict(values)}:
             return f"table of {_type(values)}"
         case {"type": "integer"}:
@@ -91,7 +100,13 @@ def _default(field: dict[str, Any]) -> str:
 def _toml(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(key)} = {_toml(it)}" for key, it in value.items()) + " }"
     return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _key(key: str) -> str:
+    return key if key.replace("-", "").replace("_", "").isalnum() else f'"{key}"'
 
 
 def _sentence(definition: dict[str, Any]) -> str:

@@ -7,12 +7,13 @@ flavor (GPUs, MIG slices, or CPUs); `None` stands only for "no limit".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from .agreement.hardware import Hardware, by_flavor, resolve
-from .agreement.model import Agreement, Amounts, Team
+from .agreement.hardware import Hardware, by_flavor, prod_priority, resolve
+from .agreement.model import Access, Agreement, Machines, Sharing, Team
+from .agreement.scalars import Amounts
 
 GuaranteeOn = Literal["cohort", "queue"]
 
@@ -45,6 +46,17 @@ class TeamPlan:
     display_name: str
     department: str | None
     shares: Mapping[str, Share]
+    weight: int = 1000
+    """In thousandths: its part of what is lent, beside its siblings'."""
+    highest_priority: int | None = None
+    """The value of the highest priority its jobs may name; None: any."""
+    members: tuple[str, ...] = ()
+    leads: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    """Those the agreement lists, its profiles' among them."""
+    profiles: Mapping[str, str] = field(default_factory=dict)
+    """Owner by name; the name is the namespace's too."""
+    machines: Machines | None = None
 
     @property
     def has_prod(self) -> bool:
@@ -59,6 +71,7 @@ class TeamPlan:
 class DepartmentPlan:
     name: str
     display_name: str
+    weight: int = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +92,10 @@ class Plan:
     topologies: tuple[TopologyPlan, ...]
     flavors: tuple[Hardware, ...]
     priorities: Mapping[str, int]
+    prod_priority: str | None
+    """What a job in a prod queue gets where it names none; None where there are no priorities."""
+    sharing: Sharing
+    access: Access | None
     departments: tuple[DepartmentPlan, ...]
     teams: tuple[TeamPlan, ...]
 
@@ -126,7 +143,12 @@ def make_plan(agreement: Agreement) -> Plan:
         topologies=tuple(TopologyPlan(name, topology.levels) for name, topology in agreement.topologies.items()),
         flavors=flavors,
         priorities=dict(agreement.priorities),
-        departments=tuple(DepartmentPlan(name, it.display_name or name) for name, it in agreement.departments.items()),
+        prod_priority=prod_priority(agreement),
+        sharing=agreement.sharing,
+        access=agreement.access,
+        departments=tuple(
+            DepartmentPlan(name, it.display_name or name, it.weight) for name, it in agreement.departments.items()
+        ),
         teams=tuple(_team(name, team, agreement) for name, team in agreement.teams.items()),
     )
 
@@ -145,4 +167,26 @@ def _team(name: str, team: Team, agreement: Agreement) -> TeamPlan:
         )
         for flavor in agreement.flavors
     }
-    return TeamPlan(name=name, display_name=team.display_name or name, department=team.department, shares=shares)
+    return TeamPlan(
+        name=name,
+        display_name=team.display_name or name,
+        department=team.department,
+        shares=shares,
+        weight=team.weight,
+        highest_priority=_highest_priority(team, any(prod.values()), agreement),
+        members=team.members,
+        leads=team.leads,
+        namespaces=tuple(dict.fromkeys((*team.namespaces, *team.profiles))),
+        profiles=team.profiles,
+        machines=team.machines,
+    )
+
+
+def _highest_priority(team: Team, has_prod: bool, agreement: Agreement) -> int | None:
+    """What is named, else nothing above for a team with prod, else what stands below the prod priority."""
+    if team.highest_priority is not None:
+        return agreement.priorities[team.highest_priority]
+    prod = prod_priority(agreement)
+    if has_prod or prod is None:
+        return None
+    return agreement.priorities[prod] - 1

@@ -110,6 +110,7 @@ VALUES = (
         "[1, 'a', 1.5, {}]",
         "{ gpu = { gpu = { gpu = 1 } } }",
     ),
+    *('{ namespace = "x", count = 1, vcpus = 1, memory = "1Gi" }', '{ x = "y" }', '["x", "x"]', '"7d"', "0.5", "1e-9"),
     *("{ key = 1 }", "[{ key = 'a', effect = 'NoSchedule' }]", '{ "a b" = 8 }', '{ "" = 8 }'),
     *("[" * DEEP, "[" * DEEP + "]" * DEEP, "{a=" * DEEP, "{a=" * 200 + "1" + "}" * 200, "[" * 50 + "]" * 50),
 )
@@ -129,10 +130,12 @@ KEYS = (
         "gpu",
     ),
     *('""', "''", '"a b"', '"\\u0000"', "'é'", "1", "1.5", "true", "inf", "a" * 5000, ".".join("a" * DEEP)),
+    *("weight", "namespaces", "members", "profiles", "machines", "policy", "usage", "half_life", "platform_groups"),
     *("a.b.c", "teams.a", "teams.training.guaranteed", "cluster.name", "flavors.gpu.nodes"),
 )
 HEADERS = (
     *("cluster", "flavors", "flavors.gpu", "teams", "teams.training", "teams.training.guaranteed", "departments", "x"),
+    *("sharing", "sharing.usage", "access", "teams.training.machines", "teams.training.profiles"),
     *("priorities", "topologies", "flavors.gpu.mig", "flavors.gpu.taints", "teams.a.b.c.d", ".".join("t" * DEEP), '""'),
 )
 LINES = st.one_of(

@@ -163,7 +163,7 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
         [
             (
                 "teams.a.x: is not a known key; known keys are display_name, department, guaranteed, lendable, borrowable, "
-                "prod"
+                "prod, weight, highest_priority, members, leads, namespaces, profiles, machines"
             )
         ],
     ),

@@ -2,10 +2,25 @@
 
 from .checks import check
 from .findings import Finding, Severity, dotted, errors
-from .model import Agreement, Amount, Cluster, Department, Flavor, Mig, Taint, Team, Topology
+from .model import (
+    Access,
+    Agreement,
+    Cluster,
+    Department,
+    Flavor,
+    Machines,
+    Mig,
+    Sharing,
+    Taint,
+    Team,
+    Topology,
+    UsageSharing,
+)
+from .scalars import Amount
 from .source import Loaded, load, loads, validate
 
 __all__ = [
+    "Access",
     "Agreement",
     "Amount",
     "Cluster",
@@ -13,11 +28,14 @@ __all__ = [
     "Finding",
     "Flavor",
     "Loaded",
+    "Machines",
     "Mig",
     "Severity",
+    "Sharing",
     "Taint",
     "Team",
     "Topology",
+    "UsageSharing",
     "check",
     "dotted",
     "errors",

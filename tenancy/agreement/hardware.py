@@ -13,7 +13,8 @@ from typing import Literal
 
 from .findings import Path
 from .mig import GPU, resource_name, slices_per_gpu
-from .model import Agreement, Amount, Amounts, Flavor, Taint
+from .model import Agreement, Flavor, Taint
+from .scalars import Amount, Amounts
 
 Unit = Literal["gpu", "slice", "cpu"]
 
@@ -81,6 +82,13 @@ def by_flavor(amounts: Amounts, agreement: Agreement) -> Mapping[str, Amount]:
     if isinstance(amounts, Amount):
         return dict.fromkeys(agreement.flavors, amounts) if len(agreement.flavors) == 1 else {}
     return amounts
+
+
+def prod_priority(agreement: Agreement) -> str | None:
+    """The priority of a prod job that names none: the one the agreement names, else the highest."""
+    if agreement.cluster.prod_priority is not None or not agreement.priorities:
+        return agreement.cluster.prod_priority
+    return max(agreement.priorities, key=lambda name: agreement.priorities[name])
 
 
 def amount_path(team: str, promise: str, amounts: Amounts, flavor: str) -> Path:

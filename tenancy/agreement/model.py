@@ -7,140 +7,17 @@ but in `checks`, so that a person sees every problem of a file at once.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PlainValidator, Tag
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from . import quantity
+from .scalars import Amounts, Cpu, Duration, Memory, Texts, Weight, as_tuple
 
 MAX_NODES = 1_000_000
-MAX_AMOUNT = 10**9
-SCALAR, TABLE = "(scalar)", "(table)"
-_AMOUNT = re.compile(r"(?P<count>[0-9]+)( +(?P<unit>gpu|slice|cpu)s?)?")
-_AMOUNT_EXAMPLE = 'write a whole number such as 8, or "640 cpu"'
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """A number of GPUs, slices or CPUs as the file wrote it; `unit` is empty where it wrote a bare number."""
-
-    count: int
-    unit: Literal["", "gpu", "slice", "cpu"] = ""
 
 
 class _Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, str_max_length=4096, defer_build=True)
-
-
-def _amount(value: object) -> Amount:
-    if isinstance(value, Amount):
-        return value
-    if isinstance(value, str):
-        return _amount_text(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        whole = isinstance(value, float) and abs(value) <= MAX_AMOUNT and value.is_integer()
-        remedy = f"write {value:.0f}" if whole else _AMOUNT_EXAMPLE
-        raise _problem(f"{shown(value)} is not a whole number of GPUs, slices or CPUs", remedy)
-    return _amount_in_range(value, "")
-
-
-def _amount_text(text: str) -> Amount:
-    match = _AMOUNT.fullmatch(text)
-    if match is None:
-        raise _problem(f"{shown(text)} is not a quantity of GPUs, slices or CPUs", _AMOUNT_EXAMPLE)
-    digits, unit = match["count"].lstrip("0") or "0", match["unit"] or ""
-    if len(digits) > 12:
-        raise _problem(f"{shown(text)} is too large", f"at most {MAX_AMOUNT} is possible")
-    return _amount_in_range(int(digits), unit)  # type: ignore[arg-type]
-
-
-def _amount_in_range(count: int, unit: Literal["", "gpu", "slice", "cpu"]) -> Amount:
-    if count < 0:
-        raise _problem(f"{shown(count)} is negative", "write 0 or more")
-    if count > MAX_AMOUNT:
-        raise _problem(f"{shown(count)} is too large", f"at most {MAX_AMOUNT} is possible")
-    return Amount(count, unit)
-
-
-def _quantity(parse: Callable[[str], int], example: str) -> Callable[[object], int]:
-    def read(value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            raise _problem(f"{shown(value)} is not a quantity", f"write one such as {example}")
-        if isinstance(value, int) and abs(value) > quantity.MAX_QUANTITY:
-            raise _problem(f"{shown(value)} is too large", f"write one such as {example}")
-        try:
-            number = parse(str(value))
-        except ValueError as error:
-            raise _problem(str(error), f"write one such as {example}") from None
-        if number == 0:
-            raise _problem(
-                f"{shown(value)} is zero, and a job without it could never be admitted", f"write one such as {example}"
-            )
-        return number
-
-    return read
-
-
-def _by_shape(value: object) -> str:
-    return TABLE if isinstance(value, Mapping) else SCALAR
-
-
-def _problem(message: str, remedy: str) -> PydanticCustomError:
-    return PydanticCustomError("tenancy", "{message}", {"message": message, "remedy": remedy})
-
-
-def shown(value: object) -> str:
-    """A value as an error may quote it: short, whatever was in the file."""
-    if isinstance(value, int) and value.bit_length() > 200:
-        return "a number of more than 60 digits"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = repr(value) if isinstance(value, str | int | float) else f"a {_KIND.get(type(value), type(value).__name__)}"
-    return text if len(text) <= 60 else text[:57] + "…"
-
-
-_KIND: dict[type, str] = {dict: "table", list: "list", tuple: "list"}
-_AMOUNT_SCHEMA = {
-    "anyOf": [
-        {"type": "integer", "minimum": 0, "maximum": MAX_AMOUNT},
-        {"type": "string", "pattern": "^[0-9]+( +(gpu|slice|cpu)s?)?$"},
-    ]
-}
-_SUFFIXES = "(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)"
-_CPU_SCHEMA = {
-    "anyOf": [
-        {"type": "integer", "exclusiveMinimum": 0, "maximum": quantity.MAX_QUANTITY},
-        {"type": "string", "pattern": f"^[0-9]{{1,19}}([.][0-9]{{1,9}})?(m|{_SUFFIXES})?$"},
-    ]
-}
-_MEMORY_SCHEMA = {"type": "string", "pattern": f"^[0-9]{{1,19}}([.][0-9]{{1,9}})?{_SUFFIXES}$"}
-
-
-class _Schema:
-    """Gives a field read by our own function its JSON Schema."""
-
-    def __init__(self, schema: dict[str, Any]) -> None:
-        self.schema = schema
-
-    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
-        return self.schema
-
-
-OneAmount = Annotated[Amount, PlainValidator(_amount), _Schema(_AMOUNT_SCHEMA)]
-Amounts = Annotated[
-    Annotated[OneAmount, Tag(SCALAR)] | Annotated[dict[str, OneAmount], Tag(TABLE)],
-    Discriminator(_by_shape),
-]
-Cpu = Annotated[int, PlainValidator(_quantity(quantity.parse_milli, '14 or "1500m"')), _Schema(_CPU_SCHEMA)]
-Memory = Annotated[int, PlainValidator(_quantity(quantity.parse_bytes, '"120Gi"')), _Schema(_MEMORY_SCHEMA)]
-
-
-def _as_tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
 
 
 class Cluster(_Table):
@@ -155,12 +32,81 @@ class Cluster(_Table):
         default="cohort",
         description="Where the guarantee of a team with a prod slice stands: on the team's Cohort, or on its regular queue.",
     )
+    prod_priority: str | None = Field(
+        default=None,
+        description="The priority of `[priorities]` that a job in a prod queue gets where it names none; default: the highest.",
+    )
+
+
+class UsageSharing(_Table):
+    """`[sharing.usage]`: in a queue, whose namespace has used less of late goes first (Kueue's admission fair sharing)."""
+
+    half_life: Duration = Field(
+        default=7 * 86400,
+        description="After this long, past usage counts half.",
+        json_schema_extra={"default": "7d"},
+    )
+    sampling_interval: Duration = Field(
+        default=300, description="How often usage is sampled.", json_schema_extra={"default": "5m"}
+    )
+    resource_weights: dict[str, Weight] = Field(
+        default_factory=dict,
+        description="How much a unit of each resource counts; default: every resource 1.",
+        examples=[{"nvidia.com/gpu": 1, "cpu": 0}],
+    )
+
+
+class Sharing(_Table):
+    """`[sharing]`: how what is lent, and the free pool, are divided while several teams want them."""
+
+    policy: Literal["first", "fair"] = Field(
+        default="first",
+        description="Who gets what is lent: whoever asks first, or all in proportion to their weights (Kueue's fair sharing).",
+    )
+    preemption_strategies: Texts = Field(
+        default=(),
+        description="Of Kueue's fair sharing, when a share is taken from another; default: both.",
+        examples=[["LessThanOrEqualToFinalShare", "LessThanInitialShare"]],
+    )
+    usage: UsageSharing | None = Field(default=None, description="Within a queue, by past usage of its namespaces.")
+    preempt_min_runtime: Duration | None = Field(
+        default=None,
+        description="On KAI, how long a job runs before one of its own queue may stop it.",
+        examples=["5m"],
+    )
+    reclaim_min_runtime: Duration | None = Field(
+        default=None,
+        description="On KAI, how long a job runs before another queue may take back its GPUs.",
+        examples=["1m"],
+    )
+
+
+class Access(_Table):
+    """`[access]`: who may do what. With it come RBAC, quotas of namespaces and admission policies."""
+
+    platform_groups: Texts = Field(
+        description="Groups (of OIDC) whose members may write queues and flavors; nobody else of the agreement may.",
+        examples=[["gpu-platform"]],
+    )
+    exempt_namespaces: Texts = Field(
+        default=(),
+        description="Namespaces that no rule is for, beside those of Kubernetes and of the schedulers.",
+        examples=[["monitoring"]],
+    )
+    default_cpu: Cpu = Field(
+        default=500,
+        description="What a container in a team's namespace asks for where it says nothing.",
+        json_schema_extra={"default": "500m"},
+    )
+    default_memory: Memory = Field(
+        default=2**30, description="The same for memory.", json_schema_extra={"default": "1Gi"}
+    )
 
 
 class Topology(_Table):
     """`[topologies.NAME]`: node labels from the widest domain to the narrowest."""
 
-    levels: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = Field(
+    levels: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = Field(
         description="Node label keys, widest first; `kubernetes.io/hostname` only last. 1 to 16.",
         examples=[["topology.kubernetes.io/zone", "kubernetes.io/hostname"]],
     )
@@ -204,7 +150,7 @@ class Flavor(_Table):
         default_factory=dict,
         description="Labels that every node of the flavor carries, and no other node; default: `tenancy.dev/flavor` = its name.",
     )
-    taints: Annotated[tuple[Taint, ...], BeforeValidator(_as_tuple)] = Field(
+    taints: Annotated[tuple[Taint, ...], BeforeValidator(as_tuple)] = Field(
         default=(), description="Taints of the flavor's nodes."
     )
     topology: str | None = Field(default=None, description="The topology its nodes are labelled for.")
@@ -214,6 +160,22 @@ class Department(_Table):
     """`[departments.NAME]`: a group of teams; their capacity is summed in a Cohort of its own."""
 
     display_name: str | None = Field(default=None, description="The name to show to people.")
+    weight: Weight = Field(
+        default=1000,
+        description="Its part of what is lent, beside its siblings'; 0: only what nobody else wants.",
+        json_schema_extra={"default": 1},
+    )
+
+
+class Machines(_Table):
+    """`[teams.NAME.machines]`: virtual machines (KubeVirt), all of one size, in a namespace that no queue is for."""
+
+    namespace: str = Field(
+        description="Their namespace. It gets no LocalQueue: Kueue would capture the machines' pods."
+    )
+    count: int = Field(ge=0, le=MAX_NODES, description="Machines, stopped ones too.")
+    vcpus: int = Field(ge=1, le=1024, description="Virtual CPUs of a machine.")
+    memory: Memory = Field(description="Memory of a machine's guest; what KubeVirt adds to it is added here too.")
 
 
 class Team(_Table):
@@ -236,6 +198,29 @@ class Team(_Table):
         default_factory=dict,
         description="A slice of guaranteed for jobs that never borrow and take it back at once; default: 0.",
     )
+    weight: Weight = Field(
+        default=1000,
+        description="Its part of what is lent, beside its siblings'; 0: only what nobody else wants.",
+        json_schema_extra={"default": 1},
+    )
+    highest_priority: str | None = Field(
+        default=None,
+        description="The highest of `[priorities]` that its jobs may name; default: any for a team with prod, else any below "
+        "the prod priority.",
+    )
+    members: Texts = Field(
+        default=(), description="Groups (of OIDC) whose members submit jobs in the team's namespaces."
+    )
+    leads: Texts = Field(default=(), description="Groups whose members also see all of the team's Workloads.")
+    namespaces: Texts = Field(
+        default=(), description="The team's namespaces, where a stack does not leave them to the namespace operator."
+    )
+    profiles: dict[str, str] = Field(
+        default_factory=dict,
+        description="Kubeflow Profiles of the team: the profile's name, which is its namespace's, and its owner.",
+        examples=[{"alice": "alice@example.com"}],
+    )
+    machines: Machines | None = Field(default=None, description="The team's virtual machines.")
 
 
 class Agreement(_Table):
@@ -247,5 +232,9 @@ class Agreement(_Table):
     priorities: dict[str, Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]] = Field(
         default_factory=dict, description="WorkloadPriorityClasses by name; a value is an int32, higher goes first."
     )
+    sharing: Sharing = Field(
+        default_factory=Sharing, description="How what is lent is divided while several teams want it."
+    )
+    access: Access | None = Field(default=None, description="Who may do what; without it nobody's rights are written.")
     departments: dict[str, Department] = Field(default_factory=dict, description="Groups of teams.")
     teams: dict[str, Team] = Field(default_factory=dict, description="The teams, in the order of the file.")

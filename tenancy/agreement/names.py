@@ -26,6 +26,7 @@ SUBDOMAIN = Rule(
     "lower-case letters, digits, '-' and '.', a letter or digit at both ends",
 )
 LABEL_NAME = Rule(SUBDOMAIN.pattern, 63, SUBDOMAIN.words)
+NAMESPACE = Rule(re.compile(_ALNUM, re.ASCII), 63, "lower-case letters, digits and '-', a letter or digit at both ends")
 LABEL_VALUE = Rule(
     re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?", re.ASCII),
     63,

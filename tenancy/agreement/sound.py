@@ -25,20 +25,24 @@ def sound_part(values: object, broken: Iterable[Path]) -> dict[str, Any] | None:
     for path in broken:
         if len(path) < 2 or path[0] not in Agreement.model_fields or path[:2] == ("cluster", "name"):
             return None
-        rest[str(path[0])].pop(path[1], None)
+        if path[0] == "access":
+            rest.pop("access", None)
+        else:
+            rest[str(path[0])].pop(path[1], None)
     if not rest.get("flavors"):
         return None
     gone = {table: set(values.get(table, ())) - set(rest.get(table, ())) for table in NAMED}
     rest["flavors"] = {
         name: _without(flavor, "topology", gone["topologies"]) for name, flavor in rest["flavors"].items()
     }
+    rest["cluster"] = _without(rest["cluster"], "prod_priority", gone["priorities"])
     rest["teams"] = {name: _team(team, gone) for name, team in rest.get("teams", {}).items()}
     return rest
 
 
 def _team(team: Mapping[str, Any], gone: Mapping[str, set[str]]) -> dict[str, Any]:
     """A bare number is of the only flavor, so with a flavor gone nobody knows of which it is."""
-    kept = _without(team, "department", gone["departments"])
+    kept = _without(_without(team, "department", gone["departments"]), "highest_priority", gone["priorities"])
     for promise in PROMISES if gone["flavors"] else ():
         amounts = kept.pop(promise, None)
         if isinstance(amounts, Mapping):

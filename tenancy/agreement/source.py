@@ -18,7 +18,8 @@ from pydantic import BaseModel, ValidationError
 
 from .checks import check
 from .findings import MOST_FINDINGS, Finding, Path, Severity, errors
-from .model import SCALAR, TABLE, Agreement, Team, shown
+from .model import Agreement, Team
+from .scalars import SCALAR, TABLE, shown
 from .sound import sound_part
 
 MAX_BYTES = 16 * 2**20
@@ -190,6 +191,7 @@ _MISSING: dict[str | int, str] = {
     "cluster": 'begin with [cluster] and name = "…"',
     "name": 'write name = "…"',
     "flavors": "add a table such as [flavors.gpu] with nodes and gpus_per_node",
+    "platform_groups": 'write platform_groups = ["…"]',
     "nodes": "say how many nodes the flavor has, such as nodes = 4",
 }
 
@@ -210,10 +212,16 @@ def _table_at(path: Path) -> type[BaseModel]:
         "flavors": model.Flavor,
         "departments": model.Department,
         "teams": Team,
+        "sharing": model.Sharing,
+        "access": model.Access,
         "mig": model.Mig,
         "taints": model.Taint,
+        "usage": model.UsageSharing,
+        "machines": model.Machines,
     }
     if not path:
         return Agreement
-    inner = next((str(step) for step in reversed(path[2:]) if step in ("mig", "taints")), None)
+    if path[:2] == ("sharing", "usage"):
+        return tables["usage"]
+    inner = next((str(step) for step in reversed(path[2:]) if step in ("mig", "taints", "machines")), None)
     return tables[inner or str(path[0])]

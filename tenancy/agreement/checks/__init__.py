@@ -11,7 +11,7 @@ from itertools import islice
 
 from ..findings import MOST_FINDINGS, Finding
 from ..model import Agreement
-from . import flavors, limits, naming, promises, topologies
+from . import flavors, limits, naming, people, promises, sharing, topologies
 
 CHECKS: tuple[Callable[[Agreement], Iterator[Finding]], ...] = (
     naming.names,
@@ -28,6 +28,12 @@ CHECKS: tuple[Callable[[Agreement], Iterator[Finding]], ...] = (
     promises.within_capacity,
     promises.node_shapes,
     promises.nothing_promised,
+    people.priorities,
+    people.namespaces,
+    people.groups,
+    people.machines,
+    sharing.fair,
+    sharing.usage,
     limits.objects,
     limits.quantities,
 )

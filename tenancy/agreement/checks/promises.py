@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from ..findings import Finding, Path, Severity
 from ..hardware import UNIT_WORDS, Hardware, amount_path, by_flavor, resolve
-from ..model import Agreement, Amount
+from ..model import Agreement
+from ..scalars import Amount
 from .flavors import nearest
 
 PROMISES = ("guaranteed", "lendable", "borrowable", "prod")

@@ -1,0 +1,54 @@
+"""Sharing: combinations that the schedulers refuse, or that would do nothing.
+
+Source: Kueue's Configuration API (`FairSharing.preemptionStrategies`: three legal lists; `AdmissionFairSharing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..findings import Finding, Path, Severity
+from ..hardware import resolve
+from ..model import Agreement
+from .flavors import nearest
+
+STRATEGIES = (
+    ("LessThanOrEqualToFinalShare", "LessThanInitialShare"),
+    ("LessThanOrEqualToFinalShare",),
+    ("LessThanInitialShare",),
+)
+ORDINARY = 1000
+
+
+def fair(agreement: Agreement) -> Iterator[Finding]:
+    """Strategies Kueue knows, in its order, and only where it shares fairly; weights that nothing reads."""
+    path: Path = ("sharing", "preemption_strategies")
+    given = agreement.sharing.preemption_strategies
+    if given and given not in STRATEGIES:
+        legal = " or ".join("[" + ", ".join(f'"{it}"' for it in one) + "]" for one in STRATEGIES)
+        yield Finding(path, "is no list that Kueue takes", f"write {legal}")
+    is_fair = agreement.sharing.policy == "fair"
+    if given and not is_fair:
+        yield Finding(path, 'is read only with policy "fair"', 'write policy = "fair", or leave it out')
+    for table in ("departments", "teams"):
+        for name, it in getattr(agreement, table).items():
+            if it.weight != ORDINARY and not is_fair:
+                message = 'Kueue reads weights only with [sharing] policy = "fair"; KAI reads it all the same'
+                remedy = 'write policy = "fair" in [sharing], if Kueue shall'
+                yield Finding((table, name, "weight"), message, remedy, Severity.ADVICE)
+
+
+def usage(agreement: Agreement) -> Iterator[Finding]:
+    """Times above zero, resources that the agreement has."""
+    it = agreement.sharing.usage
+    if it is None:
+        return
+    for key in ("half_life", "sampling_interval"):
+        if not getattr(it, key):
+            yield Finding(("sharing", "usage", key), "is zero", 'write a time such as "5m"')
+    known = {"cpu": 0, "memory": 0} | {resolve(name, flavor).resource: 0 for name, flavor in agreement.flavors.items()}
+    for resource in it.resource_weights:
+        if resource not in known:
+            message = f"{resource[:60]!r} is no resource of this agreement's flavors"
+            remedy = nearest(resource, known, f"there are {', '.join(known)}")
+            yield Finding(("sharing", "usage", "resource_weights", resource), message, remedy, on_key=True)
