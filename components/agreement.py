@@ -111,13 +111,13 @@ class TenancyAgreement(pulumi.ComponentResource):
             it.name: TopologyTree(
                 f"{self._name}-{it.name}", TopologyTreeArgs(plan=plan, topology=it.name), self._child()
             )
-            for it in plan.topologies
+            for it in kueue.topologies(plan)
         }
         flavors = [
             GpuFlavor(
                 f"{self._name}-{it.name}",
                 GpuFlavorArgs(plan=plan, flavor=it.name),
-                self._child([topologies[it.topology].topology] if it.topology else []),
+                self._child([topologies[tree.name].topology] if (tree := kueue.topology_of(plan, it)) else []),
             )
             for it in plan.flavors
         ]

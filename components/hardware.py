@@ -25,7 +25,8 @@ class TopologyTreeArgs:
 
     plan: Plan
     topology: str
-    """Its name in the agreement; node label keys come from there, widest domain first (1 to 16, Kueue's limit)."""
+    """Its name in the agreement, or that of the plan's own topology of hosts; node label keys come from there, widest
+    domain first (1 to 16, Kueue's limit)."""
 
 
 class TopologyTree(pulumi.ComponentResource):
@@ -36,7 +37,7 @@ class TopologyTree(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TopologyTreeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TopologyTree", name, {}, opts)
-        tree = named("topology", args.topology, {it.name: it for it in args.plan.topologies})
+        tree = named("topology", args.topology, {it.name: it for it in kueue.topologies(args.plan)})
         self.topology = register(self, name, kueue.topology(args.plan, tree), opts)
         self.register_outputs({"topologyName": self.topology.name})
 

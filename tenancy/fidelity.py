@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from . import kai
+from . import kai, kueue
 from .agreement.hardware import HOSTNAME, Hardware
 from .plan import Plan, Share, TeamPlan
 
@@ -76,14 +76,7 @@ def _grouped(plan: Plan, scheduler: Scheduler) -> Iterator[Verdict]:
 def _kueue(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator[tuple[str, _Case]]:
     if share.guaranteed:
         how = "nominalQuota; what others borrowed of it is reclaimed (reclaimWithinCohort: Any)"
-        if flavor.topology and not all(it.topology for it in plan.flavors):
-            only = (
-                "; only for jobs with a topology annotation (podset-unconstrained-topology will do): while a queue has a "
-                "flavor without a topology, Kueue gives one that has it to no other job (kueue#7491)"
-            )
-            yield "guaranteed", (_APPROXIMATE, how + only)
-        else:
-            yield "guaranteed", (_EXACT, how)
+        yield "guaranteed", (_EXACT, how)
         yield "lendable", (_EXACT, "lendingLimit: the rest never leaves the team")
     if share.borrowable is not None:
         yield "borrowable", (_EXACT, "borrowingLimit")
@@ -107,8 +100,8 @@ def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
         )
     else:
         yield "priority", (_EXACT, priority)
-    by_host = {it.name for it in plan.topologies if it.levels[-1] == HOSTNAME}
-    if all(flavor.topology in by_host for flavor in plan.flavors):
+    trees = [kueue.topology_of(plan, flavor) for flavor in plan.flavors]
+    if all(tree and tree.levels[-1] == HOSTNAME for tree in trees):
         yield (
             "whole or not at all",
             (_EXACT, "a job is admitted whole, and only where nodes have room for all its pods"),
@@ -122,7 +115,12 @@ def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
     yield "own namespaces", (_EXACT, "a team's queues take jobs only from namespaces that carry its label")
     yield "CPU and memory", (_EXACT, "quota in each flavor's ratio, lent and borrowed as the units are")
     if any(flavor.topology for flavor in plan.flavors):
-        yield "topologies", (_EXACT, "topologyName of the flavor; a job asks for a level by annotation")
+        how = "topologyName of the flavor; a job asks for a level by annotation, and one that asks for none is packed by host"
+        if kueue.topologies(plan) != plan.topologies:
+            how += (
+                "; flavors that name none have one of hosts, or jobs without the annotation got only those (kueue#7491)"
+            )
+        yield "topologies", (_EXACT, how)
     if any(flavor.taints for flavor in plan.flavors):
         yield "taints", (_EXACT, "jobs that are given the flavor get its tolerations")
     if plan.priorities:

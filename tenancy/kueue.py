@@ -13,6 +13,9 @@ regular queue instead. What no team is guaranteed is the nominalQuota of the roo
 
 A queue may use only (flavor, resource) pairs that it lists, so every node lists all of them, in one resource group, with 0
 where it owns nothing (v1beta2: no resource in two groups, the same resources in each flavor).
+
+In a queue of which some flavors have a topology and others have none, Kueue gives a job without a topology annotation
+none of the former (kueue#7491). So where one flavor has a topology all have: the others one of hosts only.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .agreement.hardware import Hardware
+from .agreement.hardware import HOSTNAME, Hardware
 from .plan import DepartmentPlan, Plan, TeamPlan, TopologyPlan
 from .quantities import Amounts, resource_quotas
 
@@ -28,6 +31,7 @@ API_VERSION = "kueue.x-k8s.io/v1beta2"
 AGREEMENT_LABEL = "tenancy.dev/agreement"
 DISPLAY_NAME = "tenancy.dev/display-name"
 PROD_SUFFIX = "-prod"
+HOSTS_SUFFIX = "-hosts"
 
 Object = dict[str, Any]
 
@@ -46,7 +50,7 @@ def objects(plan: Plan) -> list[Object]:
 
 def cluster_objects(plan: Plan) -> Iterator[Object]:
     """What belongs to no team: topologies, flavors, priorities, the root Cohort and the departments."""
-    yield from (topology(plan, it) for it in plan.topologies)
+    yield from (topology(plan, it) for it in topologies(plan))
     yield from (resource_flavor(plan, flavor) for flavor in plan.flavors)
     yield from (workload_priority_class(plan, name, value) for name, value in plan.priorities.items())
     yield root_cohort(plan)
@@ -63,6 +67,19 @@ def team_objects(plan: Plan, team: TeamPlan) -> Iterator[Object]:
     yield prod_queue(plan, team)
 
 
+def topologies(plan: Plan) -> tuple[TopologyPlan, ...]:
+    """The agreement's, and the one of hosts for flavors that name none beside others that do."""
+    own = {flavor.topology for flavor in plan.flavors}
+    hosts = TopologyPlan(plan.cluster + HOSTS_SUFFIX, (HOSTNAME,))
+    return (*plan.topologies, hosts) if None in own and len(own) > 1 else plan.topologies
+
+
+def topology_of(plan: Plan, flavor: Hardware) -> TopologyPlan | None:
+    """The topology a flavor's jobs are placed by; None where no flavor of the plan has one."""
+    name = flavor.topology or plan.cluster + HOSTS_SUFFIX
+    return next((it for it in topologies(plan) if it.name == name), None)
+
+
 def topology(plan: Plan, it: TopologyPlan) -> Object:
     return _object(plan, "Topology", it.name, {"levels": [{"nodeLabel": level} for level in it.levels]})
 
@@ -72,8 +89,8 @@ def resource_flavor(plan: Plan, flavor: Hardware) -> Object:
     spec: Object = {"nodeLabels": dict(flavor.node_labels)}
     if flavor.taints:
         spec["tolerations"] = [_toleration(taint.key, taint.value, taint.effect) for taint in flavor.taints]
-    if flavor.topology:
-        spec["topologyName"] = flavor.topology
+    if tree := topology_of(plan, flavor):
+        spec["topologyName"] = tree.name
     return _object(plan, "ResourceFlavor", flavor.name, spec)
 
 

@@ -13,7 +13,7 @@ from tenancy.plan import Plan, make_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "agreements"  # the examples of the format, beside a developer's checkout
-PRODUCTION = ROOT / "tests" / "agreements" / "production.toml"  # a copy of the one there
+PRODUCTION = ROOT / "examples" / "production.toml"
 
 ONE_FLAVOR = """
 [cluster]

@@ -9,6 +9,8 @@ from tenancy.agreement import Severity, check, load, loads
 from tenancy.agreement.model import Agreement, Cluster, Flavor, Team
 
 TEAM = "[teams.a]\nguaranteed = 8\n"
+TEAM_OF_GPU = "[teams.a]\nguaranteed = { gpu = 8 }\n"
+OTHER_FLAVOR = "[flavors.other]\nnodes = 1\ngpus_per_node = 8\n"
 
 
 @pytest.mark.parametrize("name", ["lab.toml", "production.toml"])
@@ -84,6 +86,10 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
     "a department called like the cluster": (
         "[departments.lab]\n[teams.a]\nguaranteed = 8\ndepartment = 'lab'",
         ["departments.lab: its Cohort 'lab' is also made by cluster.name; give one of them another name"],
+    ),
+    "a topology called like the one of hosts": (
+        f'topology = "lab-hosts"\n[topologies.lab-hosts]\nlevels = ["a"]\n{OTHER_FLAVOR}{TEAM_OF_GPU}',
+        ["topologies.lab-hosts: its Topology 'lab-hosts' is also made by cluster.name; give one of them another name"],
     ),
     "a team called like a prod queue": (
         "[teams.a]\nguaranteed = 8\nprod = 8\n[teams.a-prod]\nguaranteed = 8",

@@ -64,11 +64,11 @@ def test_the_lab_has_nothing_refused() -> None:
     assert refused(verdicts(plan(LAB))) == []
 
 
-def test_a_flavor_with_a_topology_beside_one_without_serves_only_annotated_jobs() -> None:
-    """Kueue#7491: production has both kinds."""
-    kept = levels(PRODUCTION.read_text(), Scheduler.KUEUE, "guaranteed")
-    assert kept["ranking (hgx-h100)"] == "approximate"
-    assert kept["embeddings (a100-80-20gb)"] == "exact"
+def test_flavors_with_a_topology_beside_others_without_serve_every_job() -> None:
+    """Production has both kinds; kueue#7491."""
+    assert set(levels(PRODUCTION.read_text(), Scheduler.KUEUE, "guaranteed").values()) == {"exact"}
+    assert "kueue#7491" in found(PRODUCTION.read_text(), Scheduler.KUEUE, "topologies")["all"].how
+    assert levels(PRODUCTION.read_text(), Scheduler.KUEUE, "whole or not at all") == {"all": "exact"}
 
 
 def test_only_with_a_topology_down_to_the_host_on_every_flavor_a_job_starts_whole() -> None:

@@ -171,6 +171,39 @@ def test_a_flavor_is_tied_to_its_nodes_and_its_topology() -> None:
     assert objects["Topology/t"]["spec"] == {"levels": [{"nodeLabel": "a"}, {"nodeLabel": "kubernetes.io/hostname"}]}
 
 
+SOME_TREES = """
+[cluster]
+name = "c"
+[topologies.fabric]
+levels = ["example.com/rack"]
+[flavors.one]
+nodes = 1
+gpus_per_node = 8
+topology = "fabric"
+[flavors.two]
+nodes = 1
+gpus_per_node = 8
+"""
+
+
+def test_where_one_flavor_has_a_topology_all_have() -> None:
+    """kueue#7491: otherwise a job without an annotation is given no flavor that has one."""
+    objects = kueue_objects(SOME_TREES)
+    assert objects["Topology/c-hosts"]["spec"] == {"levels": [{"nodeLabel": "kubernetes.io/hostname"}]}
+    assert objects["ResourceFlavor/one"]["spec"]["topologyName"] == "fabric"
+    assert objects["ResourceFlavor/two"]["spec"]["topologyName"] == "c-hosts"
+
+
+@pytest.mark.parametrize(
+    "text", [SOME_TREES.replace('topology = "fabric"\n', ""), SOME_TREES + 'topology = "fabric"\n']
+)
+def test_where_all_flavors_are_alike_there_is_no_topology_of_hosts(text: str) -> None:
+    objects = kueue_objects(text)
+    assert "Topology/c-hosts" not in objects
+    names = {objects[f"ResourceFlavor/{flavor}"]["spec"].get("topologyName") for flavor in ("one", "two")}
+    assert names == ({"fabric"} if text.count('"fabric"') == 2 else {None})
+
+
 CUT = 'nodes = 1\ngpus_per_node = 2\ncpu_per_slice = 2\nmemory_per_slice = "15Gi"\n'
 
 
@@ -267,7 +300,7 @@ def test_production_becomes_so_many_objects() -> None:
     counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
     # 1 root + 2 departments + 4 teams with prod; 5 teams, of which 4 have a second queue
     assert counts == {
-        "Topology": 2,
+        "Topology": 3,  # two of the agreement, one of hosts for the slices
         "ResourceFlavor": 11,
         "WorkloadPriorityClass": 1,
         "Cohort": 7,

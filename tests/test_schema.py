@@ -17,7 +17,7 @@ from tenancy.agreement import Agreement, errors, validate
 
 SCHEMA = Agreement.model_json_schema(mode="validation")
 VALIDATOR = jsonschema_rs.validator_for(SCHEMA)
-FILES = [ROOT / "tenancy.toml", PRODUCTION, *sorted((ROOT / "examples").glob("*.toml")), *sorted(SHARED.glob("*.toml"))]
+FILES = [ROOT / "tenancy.toml", *sorted((ROOT / "examples").glob("*.toml")), *sorted(SHARED.glob("*.toml"))]
 
 
 def changed(values: dict[str, Any], path: tuple[str | int, ...], value: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ AGREEMENTS = {
     "lab": (ROOT / "tenancy.toml", (KUEUE, KAI)),
     "departments and prod": (ROOT / "examples" / "departments.toml", (KUEUE,)),
     "venus": (ROOT / "examples" / "venus.toml", (KUEUE, KAI)),
-    "production": (ROOT / "tests" / "agreements" / "production.toml", (KUEUE,)),
+    "production": (ROOT / "examples" / "production.toml", (KUEUE,)),
     "one flavor, prod, department": (ROOT / "tests" / "agreements" / "prod-on-kai.toml", (KUEUE, KAI)),
 }
 Objects = dict[str, Any]

@@ -14,7 +14,7 @@ from ..hardware import by_flavor, resolve
 from ..model import Agreement, Team
 from ..names import LABEL_NAME, SUBDOMAIN, Rule, label_key_problem, name_problem, text_problem
 
-PROD, RESERVED, SHARED = "-prod", "-reserved", "shared"
+PROD, HOSTS, RESERVED, SHARED = "-prod", "-hosts", "-reserved", "shared"
 CHART_QUEUES = (
     "default-parent-queue",
     "default-queue",
@@ -73,6 +73,9 @@ def _made(agreement: Agreement) -> Iterator[Made]:
 def _made_for_kueue(agreement: Agreement) -> Iterator[Made]:
     """A flavor without labels of its own is tied to its nodes by a label that is its name, hence the limit of a label."""
     yield Made("Cohort", agreement.cluster.name, ("cluster", "name"), LABEL_NAME)
+    trees = {flavor.topology for flavor in agreement.flavors.values()}
+    if None in trees and len(trees) > 1:
+        yield Made("Topology", agreement.cluster.name + HOSTS, ("cluster", "name"), SUBDOMAIN)
     for name in agreement.topologies:
         yield Made("Topology", name, ("topologies", name), SUBDOMAIN)
     for name, flavor in agreement.flavors.items():
