@@ -136,6 +136,10 @@ def test_a_rows_texts_name_only_ports_that_it_has() -> None:
         assert "{" not in used
 
 
+def test_a_row_comes_after_those_that_it_needs() -> None:
+    assert [row.name for row in controllers.chosen(["trainer", "kai"])] == ["kueue", "jobset", "trainer", "kai"]
+
+
 def test_an_only_program_that_the_user_brings_goes_by_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENANCY_CONTROLLERS", str(tmp_path))
     row = controllers.CONTROLLERS["namespace-configuration-operator"]

@@ -25,7 +25,8 @@ if arguments[:2] == ["mod", "download"]:
     source = pathlib.Path(os.environ["FAKE_GO_LOG"]).parent / "module"
     for path in ("config/crd/queue.yaml", "charts/kueue/Chart.yaml", "kustomize/stage/pod.yaml", "python/cmd/exec", "cmd/pulumi-resource-kubernetes/schema.json",
              "go/kubernetes/utilities/a.go", "go/kubernetes/helm/v4/a.go", "go/kubernetes/init.go", "go/kubernetes/provider.go",
-             "go/kubernetes/pulumiTypes.go", "go/kubernetes/customPulumiTypes.go", "go/kubernetes/doc.go", "deployments/kai-scheduler/crds/queue.yaml"):
+             "go/kubernetes/pulumiTypes.go", "go/kubernetes/customPulumiTypes.go", "go/kubernetes/doc.go", "deployments/kai-scheduler/crds/queue.yaml",
+             "manifests/base/crds/trainjob.yaml"):
         (source / path).parent.mkdir(parents=True, exist_ok=True)
         (source / path).write_text(path)
     print(json.dumps({{"Dir": str(source)}}))

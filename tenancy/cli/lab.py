@@ -21,7 +21,8 @@ Name = Annotated[
     str, typer.Option("--name", "--lab", metavar="NAME", help="The lab's name; each has its own processes.")
 ]
 With = Annotated[
-    list[str] | None, typer.Option("--with", metavar="CONTROLLER", help="Also run kai, or one of TENANCY_CONTROLLERS.")
+    list[str] | None,
+    typer.Option("--with", metavar="CONTROLLER", help="Also run kai, jobset, trainer, or one of TENANCY_CONTROLLERS."),
 ]
 On = Annotated[
     str, typer.Option("--on", metavar="kwok|kind", help="Processes on this machine, or a kind cluster in Docker.")

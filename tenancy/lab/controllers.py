@@ -17,7 +17,7 @@ from typing import Any
 
 from lightkube import Client
 
-from ..live.clients import ResourceFlavor
+from ..live.clients import JobSet, ResourceFlavor, TrainJob
 from . import manifests
 from .folder import LabError
 from .manifests import Object, Site
@@ -25,6 +25,7 @@ from .manifests import Object, Site
 GIVEN_VARIABLE = "TENANCY_CONTROLLERS"
 KAI_PORTS = ("scheduler", "binder", "podgrouper", "queuecontroller", "podgroupcontroller", "admission")
 OFF = "--metrics-bind-address=0"
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PROBES = "--health-probe-bind-address=127.0.0.1:{%s}"
 
 
@@ -41,7 +42,10 @@ class Process:
 
 @dataclass(frozen=True)
 class Controller:
-    """One row. `names` are what its certificate is valid for besides loopback; `works` asks the cluster itself."""
+    """One row. `names` are what its certificate is valid for besides loopback; `works` asks the cluster itself.
+
+    `needs` are rows that it does not work without. `queued` says that Kueue admits its kinds: Kueue looks for a kind when
+    it starts, then after 1, 2, 4, … seconds up to two minutes, so it starts anew where the row is added to a lab."""
 
     name: str
     processes: tuple[Process, ...]
@@ -51,7 +55,9 @@ class Controller:
     names: tuple[str, ...] = ()
     works: Callable[[Client], bool] = lambda client: True
     given: bool = False
-    tools: str = ""  # the group of `tools` that builds its programs
+    tools: str = ""  # its program in `tools`, or the group of them
+    needs: tuple[str, ...] = ()
+    queued: bool = False
 
 
 def kueue_works(client: Client) -> bool:
@@ -59,6 +65,27 @@ def kueue_works(client: Client) -> bool:
     probe = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor", "metadata": {"name": "lab-probe"}}
     made: Mapping[str, Any] = client.create(ResourceFlavor.from_dict(probe), dry_run=True)
     return bool(made["metadata"].get("finalizers"))
+
+
+def jobset_works(client: Client) -> bool:
+    """Whether a JobSet passes JobSet's webhooks, which give it a success policy, and Kueue's, which suspends it."""
+    pod = {"restartPolicy": "Never", "containers": [{"name": "probe", "image": "none"}]}
+    job = {"name": "probe", "template": {"spec": {"template": {"spec": pod}}}}
+    spec = _queued(client, JobSet, {"replicatedJobs": [job]})
+    return bool(spec.get("suspend") and spec.get("successPolicy"))
+
+
+def trainer_works(client: Client) -> bool:
+    """Whether a TrainJob passes Trainer's webhooks, which look for its runtime, and Kueue's, which suspends it."""
+    spec = _queued(client, TrainJob, {"runtimeRef": {"name": "torch-distributed"}})
+    return bool(spec.get("suspend"))
+
+
+def _queued(client: Client, kind: Any, spec: Object) -> Mapping[str, Any]:
+    """The spec of such a job with a queue, as it would be kept; nothing is."""
+    metadata = {"name": "lab-probe", "namespace": "default", "labels": {QUEUE_LABEL: "lab-probe"}}
+    made: Mapping[str, Any] = client.create(kind.from_dict({"metadata": metadata, "spec": spec}), dry_run=True)
+    return dict(made["spec"])
 
 
 def _fake_gpu(name: str, *arguments: str) -> Process:
@@ -83,6 +110,34 @@ CONTROLLERS = {
             names=manifests.KUEUE_NAMES,
             works=kueue_works,
             tools="kueue",
+        ),
+        Controller(
+            name="jobset",
+            processes=(Process("jobset", ("--config={folder}/jobset.json",), ready="{health}/readyz"),),
+            ports=("webhook", "health"),
+            objects=manifests.jobset_objects,
+            files=manifests.jobset_files,
+            works=jobset_works,
+            tools="jobset",
+            queued=True,
+        ),
+        Controller(
+            name="trainer",
+            processes=(
+                Process(
+                    "trainer-controller-manager",
+                    ("--config={folder}/trainer.json",),
+                    environment={"TMPDIR": "{folder}"},  # its certificate has no setting
+                    ready="{health}/readyz",
+                ),
+            ),
+            ports=("webhook", "health"),
+            objects=manifests.trainer_objects,
+            files=manifests.trainer_files,
+            works=trainer_works,
+            tools="trainer-controller-manager",
+            needs=("jobset",),
+            queued=True,
         ),
         # Its admission has no flag for the address it listens on, and takes all of them; the scheduler's plugin server
         # has none either, and is off: it finds no port -1.
@@ -158,12 +213,15 @@ ALWAYS = ("kueue",)
 
 
 def chosen(names: Iterable[str]) -> list[Controller]:
-    """The rows for these names, after those that every lab has. Raises LabError for a name that is no row's."""
-    wanted = dict.fromkeys([*ALWAYS, *names])
+    """The rows for these names, each after those that it needs, and first those that every lab has. Raises LabError for
+    a name that is no row's."""
+    wanted = list(dict.fromkeys([*ALWAYS, *names]))
     if unknown := [name for name in wanted if name not in CONTROLLERS]:
         optional = ", ".join(name for name in CONTROLLERS if name not in ALWAYS)
         raise LabError(f"the lab has no controller {', '.join(map(repr, unknown))}; there are {optional}")
-    return [CONTROLLERS[name] for name in wanted]
+    return [
+        CONTROLLERS[name] for name in dict.fromkeys(it for name in wanted for it in (*CONTROLLERS[name].needs, name))
+    ]
 
 
 def given_folder(row: Controller) -> Path | None:

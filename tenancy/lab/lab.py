@@ -32,6 +32,7 @@ from .manifests import Object, Site
 CONTROLLER_TIMEOUT = 90.0  # seconds; 2 on an idle machine of two cores
 NODES_TIMEOUT = 60.0
 PROBE_TIMEOUT = 1.0
+CRD = "CustomResourceDefinition"
 
 Report = Callable[[str], None]
 
@@ -161,6 +162,8 @@ def _up(
         # Reading a controller's manifests takes as long as starting the control plane.
         alive = processes.running(it)
         new = [row for row in rows if any(process.name not in alive for process in row.processes)]
+        if any(row.queued for row in new):
+            new = [row for row in rows if row in new or row.name == "kueue"]
         sites = {row.name: _site(it, state, plan, row, brought[row.name]) for row in new}
         objects = {row.name: pool.submit(_objects, row, sites[row.name]) for row in new}
         with _timed(report, "control plane"):
@@ -168,6 +171,7 @@ def _up(
         client = connect(str(it.kubeconfig))
         client.patch(Namespace, "kube-system", {"metadata": {"labels": {LAB_LABEL: it.name}}})
         made = pool.submit(nodes.converge, client, plan)
+        apply(it.kubeconfig, [one for row in new for one in objects[row.name].result() if one["kind"] == CRD])
         for row in new:
             with _timed(report, row.name):
                 _start(it, row, sites[row.name], objects[row.name], programs, client)
@@ -194,7 +198,7 @@ def _start(
     processes.stop(
         process for name, process in processes.running(it).items() if name in {own.name for own in row.processes}
     )
-    apply(it.kubeconfig, objects.result())
+    apply(it.kubeconfig, [one for one in objects.result() if one["kind"] != CRD])
     for path, data in row.files(site).items():
         it.write(f"{row.name}/{path}", data)
     values = {"folder": str(site.folder), **site.ports}

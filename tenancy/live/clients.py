@@ -13,6 +13,8 @@ ClusterQueue = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue
 LocalQueue = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "LocalQueue", "localqueues")
 Workload = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
 ResourceFlavor = create_global_resource("kueue.x-k8s.io", "v1beta2", "ResourceFlavor", "resourceflavors")
+JobSet = create_namespaced_resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets")
+TrainJob = create_namespaced_resource("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs")
 KaiQueue = create_global_resource("scheduling.run.ai", "v2", "Queue", "queues")
 
 ANSWER_TIMEOUT = 60.0  # seconds; removing some hundred jobs at once takes a busy server more than ten
