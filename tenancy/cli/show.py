@@ -2,16 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 from . import common
 from .common import DEFAULT_FILE, File, Json
 
+if TYPE_CHECKING:
+    from ..plan import Plan
 
-def show(file: File = DEFAULT_FILE, json: Json = False) -> None:
-    """Show who is promised what, what each team can reach, the objects it becomes, and how exactly each promise is kept."""
+Svg = Annotated[
+    str | None,
+    typer.Option("--svg", metavar="FILE.svg|-", help="Draw the cohort tree as a picture; - is standard output."),
+]
+Teams = Annotated[
+    list[str] | None, typer.Option("--team", metavar="NAME", help="Only this team; may be given again. Only the tree.")
+]
+Flavors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--flavor", metavar="NAME", help="Only this flavor, for every team; may be given again. Only the tree."
+    ),
+]
+
+
+def show(
+    file: File = DEFAULT_FILE,
+    team: Teams = None,
+    flavor: Flavors = None,
+    svg: Svg = None,
+    json: Json = False,
+) -> None:
+    """Show the cohort tree with who is promised what and can reach what, the objects it becomes, and how exactly each promise is kept."""
     from .. import show as showing
 
     plan = common.plan_of(file)
-    if json:
-        common.print_json(showing.as_json(plan))
+    teams, flavors = team or (), flavor or ()
+    _known("team", teams, plan.team)
+    _known("flavor", flavors, plan.flavor)
+    if svg is not None:
+        if json:
+            common.stop("--svg and --json: give one of them")
+        _draw(plan, teams, flavors, svg)
+    elif json:
+        common.print_json(showing.as_json(plan, teams, flavors))
     else:
-        showing.print_plan(plan)
+        showing.print_plan(plan, teams, flavors)
+
+
+def _known(kind: str, names: Collection[str], known: Mapping[str, object]) -> None:
+    from ..agreement.checks.flavors import nearest
+
+    for name in names:
+        if name not in known:
+            remedy = nearest(name, known, f"it has no {kind}")
+            common.stop(f"--{kind}: {name!r} is no {kind} of this agreement; {remedy}")
+
+
+def _draw(plan: Plan, teams: Collection[str], flavors: Collection[str], target: str) -> None:
+    from ..show.svg import draw
+    from ..show.tree import cohort_tree
+
+    if target != "-" and not target.endswith(".svg"):
+        common.stop(f"--svg: {target!r} is no picture's name; write one that ends in .svg, or - for standard output")
+    picture = draw(cohort_tree(plan, teams, flavors))
+    if target == "-":
+        print(picture, end="")
+        return
+    try:
+        Path(target).write_text(picture, encoding="utf-8")
+    except OSError as error:
+        common.stop(f"--svg: {target}: cannot be written: {error.strerror}")
+    print(f"{target}: the cohort tree of {plan.cluster}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from .. import fidelity, kai, kueue
@@ -28,8 +29,11 @@ def summary(agreement: Agreement) -> str:
     return f"fine: {_count(len(agreement.teams), 'team')}, {_count(len(agreement.flavors), 'flavor')}, {amounts}"
 
 
-def as_json(plan: Plan) -> dict[str, Any]:
-    """All of `show` for a program. Amounts are in units of the flavor; `borrowable` null is no limit."""
+def as_json(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = ()) -> dict[str, Any]:
+    """All of `show` for a program; of teams and flavors only these, where some are named.
+
+    Amounts are in units of the flavor; `borrowable` null is no limit.
+    """
     return {
         "cluster": plan.cluster,
         "flavors": {
@@ -41,6 +45,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
                 "pool": plan.pool[flavor.name],
             }
             for flavor in plan.flavors
+            if not flavors or flavor.name in flavors
         },
         "teams": {
             team.name: {
@@ -55,9 +60,11 @@ def as_json(plan: Plan) -> dict[str, Any]:
                         "reach": plan.reach(team, flavor),
                     }
                     for flavor, share in team.shares.items()
+                    if not flavors or flavor in flavors
                 },
             }
             for team in plan.teams
+            if not teams or team.name in teams
         },
         "objects": {"kueue": kinds(kueue.objects(plan)), "kai": kinds(kai.objects(plan))},
         "fidelity": [

@@ -2,68 +2,69 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from .. import fidelity, kai, kueue
 from ..agreement.quantity import bytes_text, milli_text
-from ..plan import Plan, Share
+from ..plan import Plan
 from .facts import kinds
+from .tree import Node, cohort_tree
 
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.segment import Segments
     from rich.table import Table
 
+PLAIN_WIDTH = 160  # cells, where stdout is no terminal and COLUMNS says nothing
+NARROW = 110
+COLORS = {"exact": "green", "approximate": "yellow", "refused": "red"}
 
-def print_plan(plan: Plan) -> None:
-    """All of it on the terminal; plain text at full width where stdout is none."""
+
+def print_plan(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = ()) -> None:
+    """All of it; only the cohort tree with these teams and flavors, where some are named."""
     from rich.console import Console
 
     console = Console()
     if not console.is_terminal:
-        console = Console(width=160, color_system=None)
+        console = Console(width=int(os.environ.get("COLUMNS") or PLAIN_WIDTH), color_system=None)
+    console.print(f"\n[bold]The agreement of {plan.cluster}[/bold]\n")
+    console.print(_tree(cohort_tree(plan, teams, flavors), console), soft_wrap=True)
+    if teams or flavors:
+        return
+    narrow = console.width < NARROW
     for title, table in (
-        (f"The agreement of {plan.cluster}", _promises(plan)),
-        ("What there is", _flavors(plan)),
+        ("What there is", _flavors(plan, narrow)),
         ("The objects it becomes", _objects(plan)),
-        ("How exactly each promise is kept", _fidelity(plan)),
+        ("How exactly each promise is kept", _fidelity(plan, narrow)),
     ):
         console.print(f"\n[bold]{title}[/bold]")
         console.print(table)
 
 
-def _promises(plan: Plan) -> Table:
-    many = len(plan.flavors) > 1
-    from rich.text import Text
+def _tree(root: Node, console: Console) -> Segments:
+    """The tree as finished segments: a Text of a thousand lines would be measured and wrapped once more."""
+    from rich.segment import Segment, Segments
 
-    table = _table(
-        "team", *(["flavor"] if many else []), right=("guaranteed", "lendable", "borrowable", "prod", "can reach")
-    )
-    for team in plan.teams:
-        for flavor, share in team.shares.items():
-            if _is_said(share) or not many:
-                reach = str(plan.reach(team, flavor))
-                table.add_row(Text(team.display_name), *([flavor] if many else []), *_numbers(share), reach)
-    return table
+    from .text import ASCII, Signs, tree_lines
+
+    lines = tree_lines(root, console.width, ASCII if console.options.ascii_only else Signs())
+    styles = {style: console.get_style(style or "none") for line in lines for _, style in line}
+    return Segments(Segment(text, styles.get(style)) for line in lines for text, style in (*(line or ()), ("\n", "")))
 
 
-def _is_said(share: Share) -> bool:
-    """Whether the agreement says anything of this flavor to the team."""
-    return bool(share.guaranteed) or share.borrowable is not None
-
-
-def _numbers(share: Share) -> tuple[str, str, str, str]:
-    borrowable = "no limit" if share.borrowable is None else str(share.borrowable)
-    return str(share.guaranteed), str(share.lendable), borrowable, str(share.prod) if share.prod else "–"
-
-
-def _flavors(plan: Plan) -> Table:
-    table = _table(
-        "flavor",
-        "counted in",
-        right=("nodes", "a node has", "capacity", "guaranteed", "free pool", "with each: CPU", "memory"),
-    )
+def _flavors(plan: Plan, narrow: bool) -> Table:
+    """The hardware; on a narrow terminal without the sums, which stand at the tree's root."""
+    sums = () if narrow else ("capacity", "guaranteed", "free pool")
+    table = _table("flavor", "counted in", right=("nodes", "per node", *sums, "with CPU", "memory"))
     for flavor in plan.flavors:
         pool = plan.pool[flavor.name]
-        numbers = (flavor.nodes, flavor.units_per_node, flavor.capacity, flavor.capacity - pool, pool)
+        numbers = [
+            flavor.nodes,
+            flavor.units_per_node,
+            *([] if narrow else [flavor.capacity, flavor.capacity - pool, pool]),
+        ]
         table.add_row(
             flavor.name, flavor.resource, *map(str, numbers), milli_text(flavor.cpu), bytes_text(flavor.memory)
         )
@@ -78,13 +79,29 @@ def _objects(plan: Plan) -> Table:
     return table
 
 
-def _fidelity(plan: Plan) -> Table:
+def _fidelity(plan: Plan, narrow: bool) -> RenderableType:
+    """The verdicts as a table; as paragraphs where its columns would be a few letters wide."""
+    from rich.console import Group
+    from rich.padding import Padding
+
+    verdicts = fidelity.verdicts(plan)
+    if narrow:
+        lines = (
+            (
+                f" {it.scheduler} {it.promise}: {_level(it)} for {fidelity.subjects_text(it, 4)}",
+                Padding(it.how, (0, 1, 0, 5)),
+            )
+            for it in verdicts
+        )
+        return Group("", *(part for pair in lines for part in pair))
     table = _table("scheduler", "promise", "kept", "for", "how")
-    colors = {"exact": "green", "approximate": "yellow", "refused": "red"}
-    for it in fidelity.verdicts(plan):
-        level = f"[{colors[it.level]}]{it.level}[/]"
-        table.add_row(it.scheduler, it.promise, level, fidelity.subjects_text(it, 4), it.how)
+    for it in verdicts:
+        table.add_row(it.scheduler, it.promise, _level(it), fidelity.subjects_text(it, 4), it.how)
     return table
+
+
+def _level(it: fidelity.Verdict) -> str:
+    return f"[{COLORS[it.level]}]{it.level}[/]"
 
 
 def _table(*left: str, right: tuple[str, ...] = ()) -> Table:

@@ -1,0 +1,277 @@
+"""`tenancy show`: the cohort tree is Kueue's, its numbers are the plan's, and its text fits the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from rich.cells import cell_len
+from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT, plan
+from strategies import agreements, as_agreement
+from test_commands import run
+from test_tree import Tree
+
+from tenancy import kueue
+from tenancy.agreement import load
+from tenancy.plan import Plan, make_plan
+from tenancy.show.text import ASCII, NARROW, WIDE, tree_lines
+from tenancy.show.tree import Node, cohort_tree
+
+MANY = settings(max_examples=60, deadline=None)
+FILES = [ROOT / "tenancy.toml", *(ROOT / "examples" / f"{it}.toml" for it in ("departments", "venus", "production"))]
+
+
+def plan_of(file: Path) -> Plan:
+    agreement = load(str(file)).agreement
+    assert agreement
+    return make_plan(agreement)
+
+
+def many_teams(teams: int = 100, flavors: int = 11) -> Plan:
+    """Teams that all have something of every flavor; every other one has a prod slice, every third lends half."""
+    names = [f"a100-80-{at}0gb" for at in range(flavors)]
+
+    def amounts(count: int) -> str:
+        return "{ " + ", ".join(f"{name} = {count}" for name in names) + " }"
+
+    text = ['[cluster]\nname = "many"', *(f"[departments.dep-{at}]" for at in range(8))]
+    text += [f"[flavors.{it}]\nnodes = 400\ngpus_per_node = 8\nnode_labels = {{ pool = '{it}' }}" for it in names]
+    for at in range(teams):
+        text.append(f"[teams.team-{at}]\ndepartment = 'dep-{at % 8}'\nguaranteed = {amounts(16)}")
+        text += [f"lendable = {amounts(8)}"] * (at % 3 == 0) + [f"prod = {{ {names[0]} = 8 }}"] * (at % 2 == 0)
+    return plan("\n".join(text))
+
+
+def text_of(the_plan: Plan, width: int, **filters: Any) -> list[str]:
+    return ["".join(text for text, _ in line) for line in tree_lines(cohort_tree(the_plan, **filters), width)]
+
+
+def nodes(root: Node) -> dict[tuple[str, str], Node]:
+    return {(node.kind, node.name): node for _, node in root.walk()}
+
+
+# --- the tree -------------------------------------------------------------------------------------------------------
+
+
+@MANY
+@given(values=agreements())
+def test_the_tree_is_that_of_the_kueue_objects(values: dict[str, Any]) -> None:
+    the_plan = make_plan(as_agreement(values))
+
+    def edges(node: Node, parent: str | None = None) -> set[tuple[str, str, str | None]]:
+        below = (edges(child, node.name) for child in node.children)
+        return {(node.kind, node.name, parent)}.union(*below)
+
+    made = {
+        (one["kind"], one["metadata"]["name"], one.get("spec", {}).get("parentName") or one["spec"].get("cohortName"))
+        for one in kueue.objects(the_plan)
+        if one["kind"] in ("Cohort", "ClusterQueue")
+    }
+    assert edges(cohort_tree(the_plan)) == made
+
+
+@MANY
+@given(values=agreements())
+def test_what_a_node_can_reach_is_what_kueue_gives_all_queues_below_it_together(values: dict[str, Any]) -> None:
+    the_plan = make_plan(as_agreement(values))
+    for flavor in the_plan.flavors:
+        for node in nodes(cohort_tree(the_plan, flavors=[flavor.name])).values():
+            queues = [it for _, it in node.walk() if it.kind == "ClusterQueue"]
+            if not node.amounts or not queues or node.role == "root":
+                continue
+            tree = Tree(the_plan)
+            # First what each team is guaranteed, or a team that borrows from its sibling would leave the rest outside.
+            ran = sum(
+                tree.run(it.name, flavor.name, the_plan.team[it.name].shares[flavor.name].guaranteed)
+                for it in queues
+                if it.name in the_plan.team
+            )
+            ran += sum(tree.run(it.name, flavor.name) for it in queues)
+            assert ran == node.amounts[0].reach, node
+
+
+@MANY
+@given(values=agreements())
+def test_the_numbers_of_a_team_are_those_of_the_plan(values: dict[str, Any]) -> None:
+    the_plan = make_plan(as_agreement(values))
+    for flavor in the_plan.flavors:
+        made = [it for it in nodes(cohort_tree(the_plan, flavors=[flavor.name])).values() if it.role == "team"]
+        assert ([it.name for it in made] and {it.name for it in made} == set(the_plan.team)) or not the_plan.teams
+        for node in made:
+            (it,), share = node.amounts, the_plan.team[node.name].shares[flavor.name]
+            assert (it.guaranteed, it.lendable, it.reserved) == (share.guaranteed, share.lendable, share.reserved)
+            assert (it.borrowable, it.prod) == (share.borrowable, share.prod)
+
+
+def test_a_department_sums_its_teams_and_the_root_all_and_the_pool() -> None:
+    made = nodes(cohort_tree(plan_of(ROOT / "examples" / "departments.toml")))
+    a100, h100 = made["Cohort", "search"].amounts
+    assert (a100.guaranteed, a100.reserved, a100.lendable, a100.prod, a100.reach) == (40, 8, 32, 8, 64)
+    assert (h100.guaranteed, h100.reach) == (8, 32)
+    a100, h100 = made["Cohort", "departments"].amounts
+    assert (a100.guaranteed, a100.pool, h100.guaranteed, h100.pool) == (64, 0, 24, 8)
+
+
+def test_of_many_flavors_a_team_lists_those_it_has_something_of() -> None:
+    made = nodes(cohort_tree(plan_of(PRODUCTION)))
+    assert [it.flavor.name for it in made["Cohort", "tts"].amounts] == ["a100-40g", "h100", "hgx-h100", "h100-10gb"]
+    assert len(made["Cohort", "tts"].others) == 7
+    assert [it.flavor.name for it in made["ClusterQueue", "tts-prod"].amounts] == ["h100"]
+    assert made["ClusterQueue", "tts"].amounts == ()
+
+
+def test_the_regular_queue_lists_what_it_owns_where_the_agreement_puts_the_guarantee_on_it() -> None:
+    text = ONE_FLAVOR.replace('name = "lab"', 'name = "lab"\nguarantee_on = "queue"')
+    made = nodes(cohort_tree(plan(text + "[teams.a]\nguaranteed = 16\nprod = 4\n")))
+    (it,) = made["ClusterQueue", "a"].amounts
+    assert (it.guaranteed, it.reach) == (12, 32)
+
+
+# --- text -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [80, 120, 160])
+@pytest.mark.parametrize("file", [*FILES, None], ids=lambda it: it.stem if it else "100 teams, 11 flavors")
+def test_no_line_is_wider_than_the_terminal(file: Path | None, width: int) -> None:
+    lines = text_of(plan_of(file) if file else many_teams(), width)
+    assert max(map(cell_len, lines)) <= width
+
+
+def test_the_lab_in_80_cells() -> None:
+    """`lines` as a person sees them; the numbers are those of the issue."""
+    assert [line.rstrip() for line in text_of(plan(LAB), 80)][:6] == [
+        "                           guaran-  never  lend-         borrow-    can",
+        "                              teed   lent   able  prod      able  reach",
+        "Cohort lab                      32     16     16     –               32",
+        "├─ ClusterQueue training        16      8      8     –  no limit     24",
+        "├─ ClusterQueue research         8      0      8     –  no limit     16",
+        "└─ ClusterQueue inference        8      8      0     –  no limit     24",
+    ]
+
+
+def test_a_bar_is_to_scale_where_there_is_room() -> None:
+    lines = text_of(plan(LAB), 160)
+    (bar,) = (line.split()[-1] for line in lines if "training" in line)
+    assert (bar.count("█"), bar.count("▓"), bar.count("┄")) == (12, 12, 12)  # 8, 8 and 8 of 32 on 48 cells
+    assert "█" in lines[-1] and "never lent" in lines[-1]
+
+
+def test_what_is_little_has_a_cell_all_the_same() -> None:
+    lines = text_of(plan(ONE_FLAVOR.replace("nodes = 4", "nodes = 4000") + "[teams.a]\nguaranteed = 1\n"), 120)
+    (bar,) = (line.split()[-1] for line in lines if "Queue a " in line)
+    assert bar.startswith("▓┄")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_team_and_flavor_has_its_numbers_on_a_line(width: int) -> None:
+    the_plan = plan_of(PRODUCTION)
+    lines = [line.replace("│", " ").replace("├─", " ").split() for line in text_of(the_plan, width)]
+    for team in the_plan.teams:
+        for name, it in team.shares.items():
+            if it.guaranteed:
+                prod, limit = str(it.prod or "–"), ["no", "limit"] if it.borrowable is None else [str(it.borrowable)]
+                numbers = [str(it.guaranteed), str(it.reserved), str(it.lendable), prod, *limit]
+                assert any(line[: len(numbers) + 1] == [name, *numbers] for line in lines), (team.name, name)
+
+
+def test_only_the_teams_and_flavors_asked_for() -> None:
+    lines = text_of(plan_of(PRODUCTION), 120, teams=["tts"], flavors=["h100"])
+    text = "\n".join(lines)
+    assert [word for word in ("asr", "ranking", "search", "hgx-h100", "also") if word in text] == []
+    assert "Cohort speech" in text and "ClusterQueue tts-prod" in text
+
+
+def test_a_flavor_asked_for_is_listed_for_teams_that_may_only_borrow_it() -> None:
+    (line,) = (it for it in text_of(plan_of(PRODUCTION), 120, flavors=["h100"]) if "platform" in it)
+    assert line.split()[2:9] == ["platform", "0", "0", "0", "–", "no", "limit"]
+
+
+LONG = "x" * 63
+NAMES = {
+    "long": f"[teams.{LONG}]\nguaranteed = 8\ndisplay_name = '{'y' * 200}'\n",
+    "wide": "[teams.a]\nguaranteed = 8\ndisplay_name = '検索チーム 🚀'\n",
+    "turned": '[teams.a]\nguaranteed = 8\ndisplay_name = "\\u202eevil"\n',
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_stand_in_their_columns_whatever_a_name_is(name: str) -> None:
+    lines = text_of(plan(ONE_FLAVOR + NAMES[name] + "[teams.b]\nguaranteed = 8\n"), 80)
+    rows = [line for line in lines if " no limit " in line]
+    columns = {cell_len(line[: line.index(" no limit ")]) for line in rows}
+    assert len(rows) == 2 and len(columns) == 1
+    assert "\u202e" not in "".join(lines)
+    if name == "long":
+        assert any(LONG in line and "y" * 200 in line for line in lines)
+
+
+def test_letters_for_a_terminal_that_has_only_ascii() -> None:
+    lines = tree_lines(cohort_tree(plan_of(PRODUCTION)), 120, ASCII)
+    assert "".join(text for line in lines for text, _ in line).isascii()
+
+
+def test_captions_are_the_same_words_on_one_line_and_on_two() -> None:
+    assert [
+        f"{a.removesuffix('-')}{'' if a.endswith('-') or not a else ' '}{b}" for a, b in zip(*NARROW, strict=True)
+    ] == [*WIDE[0]]
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tenancy.toml").write_text(LAB)
+
+
+def test_svg_to_standard_output_is_the_picture_and_nothing_else() -> None:
+    code, out, err = run("show", "--svg", "-")
+    assert (code, err) == (0, "") and ElementTree.fromstring(out).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_svg_to_a_file_is_the_same_picture() -> None:
+    code, out, _ = run("show", "--svg", "lab.svg")
+    assert (code, out) == (0, "lab.svg: the cohort tree of lab\n")
+    assert Path("lab.svg").read_text() == run("show", "--svg", "-")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--svg", "tenancy.toml"), "--svg: 'tenancy.toml' is no picture's name; write one that ends in .svg"),
+        (("--svg", "no/where.svg"), "--svg: no/where.svg: cannot be written: No such file or directory"),
+        (("--svg", "-", "--json"), "--svg and --json: give one of them"),
+        (("--team", "trainign"), "--team: 'trainign' is no team of this agreement; did you mean 'training'?"),
+        (("--flavor", "v5e"), "--flavor: 'v5e' is no flavor of this agreement; known are gpu"),
+    ],
+    ids=lambda it: " ".join(it) if isinstance(it, tuple) else "",
+)
+def test_what_cannot_be_meant_exits_2_and_writes_nothing(arguments: tuple[str, ...], says: str) -> None:
+    code, out, err = run("show", *arguments)
+    assert (code, out) == (2, "") and err.startswith(says)
+    assert Path("tenancy.toml").read_text() == LAB
+
+
+def test_with_a_team_only_the_tree_is_printed() -> None:
+    code, out, _ = run("show", "--team", "training")
+    assert code == 0 and "training" in out and "research" not in out and "How exactly" not in out
+
+
+def test_json_of_a_team_and_a_flavor_holds_only_these() -> None:
+    shown = json.loads(run("show", str(PRODUCTION), "--json", "--team", "tts", "--flavor", "h100")[1])
+    assert list(shown["teams"]) == ["tts"] and list(shown["teams"]["tts"]["shares"]) == list(shown["flavors"]) == [
+        "h100"
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_columns_says_how_wide_the_whole_answer_is(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    code, out, _ = run("show", str(PRODUCTION))
+    assert code == 0 and max(map(cell_len, out.splitlines())) <= width
+    assert "\x1b" not in out
