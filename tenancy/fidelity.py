@@ -76,7 +76,15 @@ def _grouped(plan: Plan, scheduler: Scheduler) -> Iterator[Verdict]:
 def _kueue(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator[tuple[str, _Case]]:
     if share.guaranteed:
         how = "nominalQuota; what others borrowed of it is reclaimed (reclaimWithinCohort: Any)"
-        yield "guaranteed", (_EXACT, how)
+        if goes_by_shares(plan, team):
+            how += (
+                "; of its regular queue a reclaim goes by shares over all flavors together, so while the team borrows of "
+                "another flavor it gets its guarantee back only until the others borrow no more than it does; "
+                'guarantee_on = "queue" has it back whole'
+            )
+            yield "guaranteed", (_APPROXIMATE, how)
+        else:
+            yield "guaranteed", (_EXACT, how)
         yield "lendable", (_EXACT, "lendingLimit: the rest never leaves the team")
     if share.borrowable is not None:
         yield "borrowable", (_EXACT, "borrowingLimit")
@@ -87,6 +95,13 @@ def _kueue(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterat
             "queue": "when it takes the slice back, those who borrow are stopped first",
         }[plan.guarantee_on]
         yield "prod", (_EXACT, f"a queue of its own that owns the slice and never borrows; {first}")
+
+
+def goes_by_shares(plan: Plan, team: TeamPlan) -> bool:
+    """Whether Kueue gives a regular queue its guarantee back by shares: its nominal quota stands on the Cohort, and fair
+    sharing looks at the queue's own (FairSharingPreemptWithinNominal, kueue#9406). Of one flavor only, both are one."""
+    fair = plan.sharing.policy == "fair"
+    return fair and team.has_prod and plan.guarantee_on == "cohort" and len(plan.flavors) > 1
 
 
 def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
@@ -125,6 +140,22 @@ def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
         yield "taints", (_EXACT, "jobs that are given the flavor get its tolerations")
     if plan.priorities:
         yield "priorities", (_EXACT, "a WorkloadPriorityClass each")
+    yield from _kueue_sharing(plan)
+
+
+def _kueue_sharing(plan: Plan) -> Iterator[tuple[str, _Case]]:
+    """What Kueue's own Configuration switches on."""
+    if plan.sharing.policy == "fair":
+        how = (
+            "fairSharing.weight, compared by the resource of which a node borrows most, all flavors together, in whole jobs; "
+            "Kueue's Configuration must have fairSharing (kueue-values.yaml)"
+        )
+        yield "weights", (_APPROXIMATE, how)
+    elif any(it.weight != 1000 for it in (*plan.teams, *plan.departments)):
+        yield "weights", (_REFUSED, 'Kueue reads them only with [sharing] policy = "fair"')
+    if plan.sharing.usage:
+        how = "admissionScope of each queue; Kueue's Configuration must have admissionFairSharing (kueue-values.yaml)"
+        yield "usage", (_EXACT, how)
 
 
 _ROOT = (

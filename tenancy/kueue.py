@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .agreement.hardware import HOSTNAME, Hardware
+from .agreement.quantity import milli_text
 from .plan import DepartmentPlan, Plan, TeamPlan, TopologyPlan
 from .quantities import Amounts, resource_quotas
 
@@ -105,21 +106,24 @@ def root_cohort(plan: Plan) -> Object:
 
 def department_cohort(plan: Plan, department: DepartmentPlan) -> Object:
     """A node between the root and its teams; it owns nothing itself."""
-    return _object(plan, "Cohort", department.name, {"parentName": plan.cluster}, display_name=department.display_name)
+    spec = {"parentName": plan.cluster, **_weight(plan, department.weight)}
+    return _object(plan, "Cohort", department.name, spec, display_name=department.display_name)
 
 
 def team_queue(plan: Plan, team: TeamPlan) -> Object:
     """The whole of a team without prod: nominalQuota G, lendingLimit L, borrowingLimit B."""
-    return _queue(
-        plan, team, team.name, parent_of(plan, team), _groups(plan, *_team_limits(team), nominal=_guaranteed(team))
-    )
+    groups = _groups(plan, *_team_limits(team), nominal=_guaranteed(team))
+    queue = _queue(plan, team, team.name, parent_of(plan, team), groups)
+    queue["spec"] |= _weight(plan, team.weight)
+    return queue
 
 
 def team_cohort(plan: Plan, team: TeamPlan) -> Object:
     """The node of a team with prod. Its queues' quota counts into it, so it owns only what they do not."""
     on_cohort = plan.guarantee_on == "cohort"
     nominal = {flavor: share.regular if on_cohort else 0 for flavor, share in team.shares.items()}
-    spec = {"parentName": parent_of(plan, team), "resourceGroups": _groups(plan, *_team_limits(team), nominal=nominal)}
+    groups = _groups(plan, *_team_limits(team), nominal=nominal)
+    spec = {"parentName": parent_of(plan, team), "resourceGroups": groups, **_weight(plan, team.weight)}
     return _object(plan, "Cohort", team.name, spec, display_name=team.display_name)
 
 
@@ -173,7 +177,14 @@ def _queue(plan: Plan, team: TeamPlan, name: str, cohort: str, groups: list[Obje
         "preemption": {"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"},
         "resourceGroups": groups,
     }
+    if plan.sharing.usage:
+        spec["admissionScope"] = {"admissionMode": "UsageBasedAdmissionFairSharing"}
     return _object(plan, "ClusterQueue", name, spec, display_name=team.display_name)
+
+
+def _weight(plan: Plan, weight: int) -> Object:
+    """Its part of what is lent: read only where Kueue shares fairly, and 1 where nothing is said."""
+    return {"fairSharing": {"weight": milli_text(weight)}} if plan.sharing.policy == "fair" and weight != 1000 else {}
 
 
 def _toleration(key: str, value: str, effect: str) -> Mapping[str, str]:

@@ -1,6 +1,7 @@
 """The files an agreement becomes, written all or none, and compared with those that are there.
 
-DIR is render's own: `kueue/*.yaml`, `kai/*.yaml` and `fidelity.md`. A file in it that the agreement no longer makes goes
+DIR is render's own: `kueue/*.yaml`, `kai/*.yaml`, `fidelity.md` and, where Kueue itself must be set for the agreement,
+`kueue-values.yaml` for its chart. A file in it that the agreement no longer makes goes
 with the next render if it carries our first line; any other refuses the render, so a slip removes nobody's work. The new
 folder is complete beside the old one before one rename puts it in place, so that an interrupted render leaves either the
 old files or the new. What a killed render left beside DIR goes with the next one: a render holds a lock on the folder it
@@ -20,13 +21,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import fidelity, kai, kueue
+from . import configuration, fidelity, kai, kueue
 from .manifest import dump_all
 from .plan import Plan
 from .swap import swap
 
 HEADER = "# Made by `tenancy render` from the agreement of cluster "
 REPORT = "fidelity.md"
+KUEUE_VALUES = "kueue-values.yaml"
 
 
 class RenderRefused(Exception):
@@ -51,6 +53,8 @@ def rendered(plan: Plan) -> dict[str, str]:
         for name, objects in made
         if objects
     }
+    if values := configuration.chart_values(plan):
+        files[KUEUE_VALUES] = head + values
     files[REPORT] = fidelity.markdown(plan, fidelity.verdicts(plan))
     return files
 

@@ -17,7 +17,9 @@ from typing import Any
 
 from lightkube import Client
 
+from .. import configuration
 from ..live.clients import JobSet, ResourceFlavor, TrainJob
+from ..plan import Plan
 from . import manifests
 from .folder import LabError
 from .manifests import Object, Site
@@ -45,7 +47,8 @@ class Controller:
     """One row. `names` are what its certificate is valid for besides loopback; `works` asks the cluster itself.
 
     `needs` are rows that it does not work without. `queued` says that Kueue admits its kinds: Kueue looks for a kind when
-    it starts, then after 1, 2, 4, … seconds up to two minutes, so it starts anew where the row is added to a lab."""
+    it starts, then after 1, 2, 4, … seconds up to two minutes, so it starts anew where the row is added to a lab.
+    `follows` is what its files have of the agreement: with another it starts anew."""
 
     name: str
     processes: tuple[Process, ...]
@@ -55,6 +58,7 @@ class Controller:
     names: tuple[str, ...] = ()
     works: Callable[[Client], bool] = lambda client: True
     given: bool = False
+    follows: Callable[[Plan], object] = lambda plan: None
     tools: str = ""  # its program in `tools`, or the group of them
     needs: tuple[str, ...] = ()
     queued: bool = False
@@ -109,6 +113,7 @@ CONTROLLERS = {
             files=manifests.kueue_files,
             names=manifests.KUEUE_NAMES,
             works=kueue_works,
+            follows=configuration.needed,
             tools="kueue",
         ),
         Controller(

@@ -8,6 +8,7 @@ once, and one with more controllers or another agreement adds what is new. An `u
 
 from __future__ import annotations
 
+import json
 import time
 import urllib.error
 import urllib.request
@@ -33,6 +34,7 @@ CONTROLLER_TIMEOUT = 90.0  # seconds; 2 on an idle machine of two cores
 NODES_TIMEOUT = 60.0
 PROBE_TIMEOUT = 1.0
 CRD = "CustomResourceDefinition"
+FOLLOWS = "follows.json"  # in a controller's folder: what it has of the agreement
 
 Report = Callable[[str], None]
 
@@ -161,7 +163,7 @@ def _up(
     with ThreadPoolExecutor(len(rows) + 1) as pool:
         # Reading a controller's manifests takes as long as starting the control plane.
         alive = processes.running(it)
-        new = [row for row in rows if any(process.name not in alive for process in row.processes)]
+        new = [row for row in rows if _is_new(it, plan, row, alive)]
         if any(row.queued for row in new):
             new = [row for row in rows if row in new or row.name == "kueue"]
         sites = {row.name: _site(it, state, plan, row, brought[row.name]) for row in new}
@@ -180,6 +182,17 @@ def _up(
             processes.wait_until(
                 "the nodes", lambda: nodes.ready(client, plan), it, ("kube-apiserver", "kwok-controller"), NODES_TIMEOUT
             )
+
+
+def _is_new(it: Folder, plan: Plan, row: Controller, alive: Mapping[str, object]) -> bool:
+    """Whether a controller must be started: it does not run, or it runs as another agreement had it."""
+    path = it.path / row.name / FOLLOWS
+    had = path.read_text() if path.exists() else ""
+    return any(process.name not in alive for process in row.processes) or had != _follows(row, plan)
+
+
+def _follows(row: Controller, plan: Plan) -> str:
+    return json.dumps(row.follows(plan), sort_keys=True)
 
 
 def _site(it: Folder, state: State, plan: Plan, row: Controller, given: Path | None) -> Site:
@@ -201,6 +214,7 @@ def _start(
     apply(it.kubeconfig, [one for one in objects.result() if one["kind"] != CRD])
     for path, data in row.files(site).items():
         it.write(f"{row.name}/{path}", data)
+    it.write(f"{row.name}/{FOLLOWS}", _follows(row, site.plan))
     values = {"folder": str(site.folder), **site.ports}
     for process in row.processes:
         program = given_program(site.given, row, process) if site.given else programs[process.name]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import configuration
 from ..plan import Plan
 from . import tools, webhooks
 from .cluster import documents, kustomize
@@ -56,8 +57,9 @@ def kueue_objects(site: Site) -> Iterator[Object]:
 
 
 def kueue_files(site: Site) -> dict[str, bytes]:
-    """Its configuration: as in `config/default`, on loopback, for the kinds of job that the lab has."""
-    configuration = {
+    """Its configuration: as in `config/default`, on loopback, for the kinds of job that the lab has, and as the agreement
+    shares."""
+    made = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
         "namespace": KUEUE_NAMESPACE,
@@ -69,8 +71,9 @@ def kueue_files(site: Site) -> dict[str, bytes]:
         "waitForPodsReady": {"timeout": "5m", "requeuingStrategy": {"backoffBaseSeconds": 1, "backoffMaxSeconds": 10}},
         "integrations": {"frameworks": list(KUEUE_FRAMEWORKS)},
         "featureGates": {"VisibilityOnDemand": False},
+        **configuration.needed(site.plan),
     }
-    return {"kueue.json": json.dumps(configuration, indent=1).encode(), **site.pair.files("certificates")}
+    return {"kueue.json": json.dumps(made, indent=1).encode(), **site.pair.files("certificates")}
 
 
 # JobSet and Kubeflow Trainer -------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ CHECKS: tuple[Callable[[Agreement], Iterator[Finding]], ...] = (
     people.groups,
     people.machines,
     sharing.fair,
+    sharing.guarantees,
     sharing.usage,
     limits.objects,
     limits.quantities,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..findings import Finding, Path, Severity
-from ..hardware import resolve
+from ..hardware import by_flavor, resolve
 from ..model import Agreement
 from .flavors import nearest
 
@@ -36,6 +36,24 @@ def fair(agreement: Agreement) -> Iterator[Finding]:
                 message = 'Kueue reads weights only with [sharing] policy = "fair"; KAI reads it all the same'
                 remedy = 'write policy = "fair" in [sharing], if Kueue shall'
                 yield Finding((table, name, "weight"), message, remedy, Severity.ADVICE)
+
+
+def guarantees(agreement: Agreement) -> Iterator[Finding]:
+    """Advice: where fair sharing holds back a guarantee that stands on a Cohort (measured; kueue#9406)."""
+    if agreement.sharing.policy != "fair" or agreement.cluster.guarantee_on == "queue" or len(agreement.flavors) == 1:
+        return
+    teams = [
+        name
+        for name, team in agreement.teams.items()
+        if any(it.count for it in by_flavor(team.prod, agreement).values())
+    ]
+    if teams:
+        shown = ", ".join(teams[:3]) + (f" and {len(teams) - 3} more" if len(teams) > 3 else "")
+        message = (
+            f"with fair sharing, {shown} may wait for what they are guaranteed of one flavor while they borrow of another: "
+            "with a prod slice the guarantee stands on the team's Cohort, and Kueue then compares shares over all flavors"
+        )
+        yield Finding(("sharing", "policy"), message, 'write guarantee_on = "queue" in [cluster]', Severity.ADVICE)
 
 
 def usage(agreement: Agreement) -> Iterator[Finding]:
