@@ -151,7 +151,7 @@ def _kueue_sharing(plan: Plan) -> Iterator[tuple[str, _Case]]:
             "Kueue's Configuration must have fairSharing (kueue-values.yaml)"
         )
         yield "weights", (_APPROXIMATE, how)
-    elif any(it.weight != 1000 for it in (*plan.teams, *plan.departments)):
+    elif ({it.weight for it in plan.teams} | {it.weight for it in plan.departments}) - {1000}:
         yield "weights", (_REFUSED, 'Kueue reads them only with [sharing] policy = "fair"')
     if plan.sharing.usage:
         how = "admissionScope of each queue; Kueue's Configuration must have admissionFairSharing (kueue-values.yaml)"
