@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 _BARE = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*", re.ASCII)
+_LINES = re.compile(r"[!-~][ -~]*\n(?:[ -~]*\n)*[ -~]*[!-~]\n")  # plain ASCII lines, the first and last not blank
 _NOT_ASCII = re.compile(r"[^ -~]")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})  # YAML 1.1 types, any case
 
@@ -29,13 +30,20 @@ def dump_all(objects: Iterable[Mapping[str, Any]]) -> str:
     return "\n---\n".join(documents) + "\n"
 
 
+def dump_list(objects: Iterable[Mapping[str, Any]]) -> str:
+    """Objects as one YAML list, without a line's end after it; empty where there are none."""
+    lines: list[str] = []
+    _sequence(list(objects), "", lines)
+    return "\n".join(lines)
+
+
 def _mapping(value: Mapping[str, Any], first: str, indent: str, lines: list[str]) -> None:
     """`first` opens the first line in place of `indent`: the dash of a list item."""
     for key, item in value.items():
         lead = f"{first}{_text(key)}:"
         first = indent
         if isinstance(item, str):
-            lines.append(f"{lead} {_text(item)}")
+            lines += _block(lead, item, indent) if _LINES.fullmatch(item) else [f"{lead} {_text(item)}"]
         elif isinstance(item, dict) and item:
             lines.append(lead)
             _mapping(item, indent + "  ", indent + "  ", lines)
@@ -44,6 +52,11 @@ def _mapping(value: Mapping[str, Any], first: str, indent: str, lines: list[str]
             _sequence(item, indent, lines)
         else:
             lines.append(f"{lead} {_scalar(item)}")
+
+
+def _block(lead: str, text: str, indent: str) -> list[str]:
+    """Text of several lines as people read it: a literal block, its lines two deeper than their key."""
+    return [f"{lead} |", *(f"{indent}  {line}" if line else "" for line in text.splitlines())]
 
 
 def _sequence(items: Sequence[Any], indent: str, lines: list[str]) -> None:

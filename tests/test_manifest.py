@@ -141,6 +141,32 @@ def test_values_of_every_kind_come_back_as_they_were() -> None:
     assert read(dump_all([body, body])) == [body, body]
 
 
+LINES = (
+    "a\nb\n",
+    "- a: {{ .b }}\n\n  # c\n---\n!d\n",
+    "#\n \nx\n",
+    "a \n b:\n\tc\nd\n",
+    " a\nb\n",
+    "a\nb\n\n",
+    "é\nb\n",
+)
+
+
+@pytest.mark.parametrize("text", LINES, ids=ascii)
+def test_text_of_several_lines_comes_back_as_it_was(text: str) -> None:
+    made = {"a": {"b": text, "c": [{"d": text, "e": "f"}]}}
+    assert read(dump_all([made, made])) == [made, made]
+
+
+@given(text=st.text(" -#:{}|\n'\"ab\t"))
+def test_any_text_of_several_lines_comes_back_as_it_was(text: str) -> None:
+    assert read(dump_all([{"a": {"b": f"{text}\n"}, "c": 1}])) == [{"a": {"b": f"{text}\n"}, "c": 1}]
+
+
+def test_people_read_lines_as_lines() -> None:
+    assert dump_all([{"a": {"b": "if x\n  y\n\nend\n"}}]) == "a:\n  b: |\n    if x\n      y\n\n    end\n"
+
+
 def test_keys_keep_their_order() -> None:
     assert dump_all([{"z": 1, "a": {"d": 2, "b": 3}}]) == "z: 1\na:\n  d: 2\n  b: 3\n"
 
@@ -165,7 +191,7 @@ def test_kubectl_reads_what_we_wrote(tmp_path: Path) -> None:
         pytest.skip("kubectl is not here")
     made = [
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{number}"}, "data": {"text": text}}
-        for number, text in enumerate(HOSTILE)
+        for number, text in enumerate((*HOSTILE, *LINES))
         if not UNWRITABLE.search(text) and text not in ("=", "<<")  # which PyYAML does not read bare, as Go writes them
     ]
     (tmp_path / "all.yaml").write_text(dump_all(made), encoding="utf-8")
