@@ -55,15 +55,21 @@ def test_a_listed_namespace_gets_its_teams_label_and_queues() -> None:
 
 
 def test_without_kueue_there_are_no_queues() -> None:
-    assert names(TWO, LISTED, kueue=False) == ["Namespace/train-a", "Namespace/train-b", "Namespace/alice"]
+    assert names(TWO, LISTED, kueue=False) == [
+        "Namespace/train-a",
+        "Namespace/train-b",
+        "Namespace/alice",
+        "Profile/alice",
+    ]
 
 
-def test_the_operators_namespaces_get_the_label_and_nothing_else() -> None:
+def test_the_operators_namespaces_get_the_label_and_no_queues() -> None:
     assert names(TWO, OPERATOR) == [
         "NamespaceConfig/tenancy",
         "Namespace/train-a",
         "Namespace/train-b",
         "Namespace/alice",
+        "Profile/alice",
     ]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
+from .. import kubeflow
 from ..plan import Plan, TeamPlan
 from .namespaces import Object, namespace, namespace_config, namespace_objects
 
@@ -41,8 +42,10 @@ def cluster_objects(plan: Plan, namespaces: Namespaces, *, kueue: bool = True) -
 
 
 def team_objects(plan: Plan, team: TeamPlan, namespaces: Namespaces, *, kueue: bool = True) -> Iterator[Object]:
-    """The team's label on each namespace that the agreement lists, and what such a namespace gets."""
+    """The team's label on each namespace that the agreement lists, its Profile, and what such a namespace gets."""
     for name in team.namespaces:
-        yield namespace(plan, team, name)
+        yield kubeflow.owned(namespace(plan, team, name), team)
+        if name in team.profiles:
+            yield kubeflow.profile(plan, team, name)
         if namespaces is Namespaces.LISTED:
             yield from namespace_objects(plan, team, name, kueue=kueue)

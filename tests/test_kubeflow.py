@@ -1,0 +1,70 @@
+"""Profiles: the namespace of each is its owner's for Kubeflow, and its team's for the queues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from samples import ONE_FLAVOR, kueue_objects, plan
+
+from tenancy import access
+from tenancy.access import Namespaces
+
+TWO = (
+    ONE_FLAVOR
+    + """
+[teams.training]
+guaranteed = 16
+namespaces = ["train"]
+profiles = { alice = "alice@example.com", bob = "bob@example.com" }
+[teams.research]
+guaranteed = 8
+prod = 2
+profiles = { carol = "carol@example.com" }
+"""
+)
+OWNERS = {"alice": "alice@example.com", "bob": "bob@example.com", "carol": "carol@example.com"}
+
+
+def objects(kind: str, text: str = TWO) -> dict[str, dict[str, Any]]:
+    made = access.objects(plan(text), Namespaces.LISTED)
+    return {it["metadata"]["name"]: it for it in made if it["kind"] == kind}
+
+
+def test_there_is_a_profile_for_each_with_its_owner() -> None:
+    owners = {name: it["spec"]["owner"] for name, it in objects("Profile").items()}
+    assert owners == {name: {"kind": "User", "name": owner} for name, owner in OWNERS.items()}
+
+
+def test_the_controller_takes_the_namespace_for_the_profiles_own() -> None:
+    """It asks for the annotation `owner` with the owner's name; a namespace of the team that is nobody's has none."""
+    found = {name: it["metadata"].get("annotations", {}).get("owner") for name, it in objects("Namespace").items()}
+    assert found == {**OWNERS, "train": None}
+
+
+def test_the_namespace_is_taken_by_its_teams_queues_and_no_others() -> None:
+    queues = {name: it for name, it in kueue_objects(TWO).items() if name.startswith("ClusterQueue/")}
+    takes = {
+        namespace: {
+            name.removeprefix("ClusterQueue/")
+            for name, queue in queues.items()
+            if queue["spec"]["namespaceSelector"]["matchLabels"].items() <= it["metadata"]["labels"].items()
+        }
+        for namespace, it in objects("Namespace").items()
+    }
+    ranks = {"training"}, {"research", "research-prod"}
+    assert takes == {"alice": ranks[0], "bob": ranks[0], "train": ranks[0], "carol": ranks[1]}
+
+
+def test_the_namespace_comes_before_its_profile() -> None:
+    """The other way round the controller would make the namespace, and would own it: with the Profile it would go."""
+    order = [(it["kind"], it["metadata"]["name"]) for it in access.objects(plan(TWO), Namespaces.LISTED)]
+    assert all(order.index(("Namespace", name)) < order.index(("Profile", name)) for name in OWNERS)
+
+
+def test_a_profile_counts_no_gpus() -> None:
+    assert all("resourceQuotaSpec" not in it["spec"] for it in objects("Profile").values())
+
+
+def test_profiles_are_there_where_the_operator_sees_to_the_rest() -> None:
+    made = access.objects(plan(TWO), Namespaces.OPERATOR)
+    assert {it["metadata"]["name"] for it in made if it["kind"] == "Profile"} == set(OWNERS)
