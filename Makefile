@@ -1,7 +1,7 @@
 # The tasks of this repo. What is longer than a line is a script in tools/.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help up down status play test unit lint types tools setup render bench docs-check format lock
+.PHONY: help up down status play test unit lint types tools setup render bench pictures docs-check format lock
 
 BIN := .venv/bin
 
@@ -27,7 +27,7 @@ test: lint types ## Everything CI runs: lint, types, unit tests, tests on a real
 unit: setup ## The tests that need only Python
 	@$(BIN)/pytest -m 'not lab'
 
-lint: setup ## Style, imports that point one way, rendered files that agree, a current reference
+lint: setup ## Style, imports that point one way, rendered files that agree, a current reference, current pictures
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/lint-imports
@@ -43,8 +43,12 @@ render: setup ## Write rendered/ from tenancy.toml
 bench: setup ## Measure the slow things beside what one would run instead
 	@$(BIN)/python -m bench
 
-docs-check: setup ## Check that docs/reference.md is what the model says
+pictures: setup ## Draw docs/pictures from the agreements
+	@$(BIN)/python docs/make_pictures.py
+
+docs-check: setup ## Check that docs/reference.md is what the model says, and docs/pictures what the agreements say
 	@$(BIN)/python docs/make_reference.py --check
+	@$(BIN)/python docs/make_pictures.py --check
 
 format: setup ## Format the Python code
 	@$(BIN)/ruff format

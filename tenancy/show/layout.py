@@ -23,7 +23,7 @@ CAPTION, CAPTIONS_EVERY = (
     15,
 )  # of a picture of one flavor: the height of a line of captions, and the cards between two
 CELL, BOLD_CELL, ALSO_CELL = 7.3, 7.9, 6.4  # of monospace: 12 px, bold 13 px, 10.5 px
-CAPTION_CELL = 6.0  # of our own words in 10.5 px
+CAPTION_CELL = 6.3  # of our own words in 10.5 px of whatever font the reader has
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,45 @@
+"""Writes `docs/pictures/*.svg` from the agreements of this repo, so that no picture shows what they do not say.
+
+`python docs/make_pictures.py` writes them, `--check` exits 1 where one is stale.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tenancy.agreement import load
+from tenancy.plan import make_plan
+from tenancy.show.svg import draw
+from tenancy.show.tree import cohort_tree
+
+ROOT = Path(__file__).parent.parent
+FOLDER = Path(__file__).parent / "pictures"
+PICTURES = {"lab": "tenancy.toml", "production": "examples/production.toml"}
+
+
+def picture(agreement: str) -> str:
+    """What `tenancy show AGREEMENT --svg -` prints; raises ValueError with the findings of an agreement with errors."""
+    found = load(str(ROOT / agreement))
+    if found.agreement is None:
+        raise ValueError("\n".join(map(str, found.findings)))
+    return draw(cohort_tree(make_plan(found.agreement)))
+
+
+def main() -> int:
+    stale = []
+    FOLDER.mkdir(exist_ok=True)
+    for name, agreement in PICTURES.items():
+        file, text = FOLDER / f"{name}.svg", picture(agreement)
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            stale.append(str(file.relative_to(ROOT)))
+            if "--check" not in sys.argv[1:]:
+                file.write_text(text, encoding="utf-8")
+    if stale and "--check" in sys.argv[1:]:
+        print(f"stale: {', '.join(stale)}: run make pictures", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
