@@ -18,10 +18,7 @@ WIDTH, MOST_WIDTH, LEAST_BAR = 1000.0, 1200.0, 260.0
 MARGIN, PAD, INDENT, GAP = 16.0, 12.0, 22.0, 7.0
 TOP = 104.0  # title, subtitle and legend
 HEAD, ROW, FOOT, ALSO, LINE = 26.0, 20.0, 6.0, 18.0, 38.0
-CAPTION, CAPTIONS_EVERY = (
-    20.0,
-    15,
-)  # of a picture of one flavor: the height of a line of captions, and the cards between two
+CAPTION, CAPTIONS_EVERY = 20.0, 20  # of a line of captions: its height, and after how many cards it comes again
 CELL, BOLD_CELL, ALSO_CELL = 7.3, 7.9, 6.4  # of monospace: 12 px, bold 13 px, 10.5 px
 CAPTION_CELL = 6.3  # of our own words in 10.5 px of whatever font the reader has
 
