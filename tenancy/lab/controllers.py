@@ -212,6 +212,24 @@ CONTROLLERS = {
             ports=("health",),
             given=True,
         ),
+        # Kubeflow's, for Profiles. Among its CRDs it needs Istio's AuthorizationPolicy: it makes one for each Profile.
+        Controller(
+            name="profile-controller",
+            processes=(
+                Process(
+                    "profile-controller",
+                    (
+                        "--metrics-bind-address=127.0.0.1:0",
+                        PROBES % "health",
+                        "--namespace-labels-path={folder}/namespace-labels.yaml",
+                    ),
+                    ready="{health}/readyz",
+                ),
+            ),
+            ports=("health",),
+            files=manifests.profile_files,
+            given=True,
+        ),
     )
 }
 ALWAYS = ("kueue",)

@@ -190,6 +190,11 @@ def given_crds(site: Site) -> Iterator[Object]:
         yield from documents(path.read_text())
 
 
+def profile_files(site: Site) -> dict[str, bytes]:
+    """The labels that profile-controller gives every Profile's namespace: those it comes with."""
+    return {"namespace-labels.yaml": b'app.kubernetes.io/part-of: "kubeflow-profile"\n'}
+
+
 def fake_gpu_objects(site: Site) -> Iterator[Object]:
     """fake-gpu-operator's topology: a pool for each flavor with GPUs, by the label that the lab's nodes carry."""
     yield from given_crds(site)
