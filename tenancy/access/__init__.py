@@ -10,9 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 
+from .. import kai as kai_scheduler
 from .. import kubeflow
 from ..plan import Plan, TeamPlan
+from . import admission, quotas, rbac
 from .namespaces import Object, namespace, namespace_config, namespace_objects
+
+PROD_PRIORITY_FILE = (
+    "prod-priority.yaml"  # apart from the others, so that a cluster that does not serve it can leave it out
+)
 
 
 class Namespaces(StrEnum):
@@ -22,30 +28,46 @@ class Namespaces(StrEnum):
     OPERATOR = "operator"
 
 
-def files(plan: Plan, namespaces: Namespaces, *, kueue: bool = True) -> Iterator[tuple[str, list[Object]]]:
+def files(
+    plan: Plan, namespaces: Namespaces, *, kueue: bool = True, kai: bool = True
+) -> Iterator[tuple[str, list[Object]]]:
     """Every object, by the file it is rendered to: the cluster's own first, then one file for each team. Without `kueue`
-    there are no LocalQueues."""
-    yield "cluster.yaml", list(cluster_objects(plan, namespaces, kueue=kueue))
+    there are no LocalQueues; without either scheduler nobody is told to name a queue of its."""
+    yield "cluster.yaml", list(cluster_objects(plan, namespaces, kueue=kueue, kai=kai))
+    yield PROD_PRIORITY_FILE, list(admission.prod_priority_policy(plan)) if kueue else []
     for team in plan.teams:
         yield f"team-{team.name}.yaml", list(team_objects(plan, team, namespaces, kueue=kueue))
 
 
-def objects(plan: Plan, namespaces: Namespaces, *, kueue: bool = True) -> list[Object]:
+def objects(plan: Plan, namespaces: Namespaces, *, kueue: bool = True, kai: bool = True) -> list[Object]:
     """Every object, in the order in which a cluster needs them."""
-    return [one for _, group in files(plan, namespaces, kueue=kueue) for one in group]
+    return [one for _, group in files(plan, namespaces, kueue=kueue, kai=kai) for one in group]
 
 
-def cluster_objects(plan: Plan, namespaces: Namespaces, *, kueue: bool = True) -> Iterator[Object]:
+def cluster_objects(plan: Plan, namespaces: Namespaces, *, kueue: bool = True, kai: bool = True) -> Iterator[Object]:
     """What belongs to no team."""
+    yield from rbac.cluster_roles(plan)
+    yield from admission.refusals(plan, kueue=kueue, kai_queues=kai_queues(plan) if kai else {})
     if namespaces is Namespaces.OPERATOR:
         yield namespace_config(plan, kueue=kueue)
 
 
 def team_objects(plan: Plan, team: TeamPlan, namespaces: Namespaces, *, kueue: bool = True) -> Iterator[Object]:
-    """The team's label on each namespace that the agreement lists, its Profile, and what such a namespace gets."""
+    """The team's roles, its label on each namespace that the agreement lists, its Profile, and what such a namespace gets."""
+    yield from rbac.team_roles(plan, team)
     for name in team.namespaces:
         yield kubeflow.owned(namespace(plan, team, name), team)
         if name in team.profiles:
             yield kubeflow.profile(plan, team, name)
         if namespaces is Namespaces.LISTED:
             yield from namespace_objects(plan, team, name, kueue=kueue)
+    if team.machines:
+        yield namespace(plan, team, team.machines.namespace)
+        yield from quotas.machines_quota(plan, team)
+
+
+def kai_queues(plan: Plan) -> dict[str, list[str]]:
+    """Per team, the KAI queues that its jobs may name; empty where KAI gets none."""
+    made = dict(kai_scheduler.files(plan))
+    found = {team.name: made.get(f"team-{team.name}.yaml", []) for team in plan.teams}
+    return {team: [one["metadata"]["name"] for one in queues] for team, queues in found.items() if queues}

@@ -25,6 +25,7 @@ from ..agreement.checks.people import SYSTEM_NAMESPACES
 from ..kueue import AGREEMENT_LABEL, API_VERSION, PROD_SUFFIX
 from ..manifest import dump_list
 from ..plan import Plan, TeamPlan
+from . import quotas, rbac
 
 CONFIG_API_VERSION = "redhatcop.redhat.io/v1alpha1"
 CONFIG_NAME = "tenancy"
@@ -50,6 +51,8 @@ def namespace_objects(plan: Plan, team: TeamPlan, namespace: str, *, kueue: bool
 
     `namespace` and `team.name` may be stand-ins: they may go into any text, but nothing may be looked up by them.
     """
+    yield from rbac.role_bindings(plan, team, namespace)
+    yield from quotas.limit_range(plan, namespace)
     if kueue:
         yield from local_queues(plan, team, namespace)
 
