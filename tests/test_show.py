@@ -160,6 +160,12 @@ def test_a_bar_is_to_scale_where_there_is_room() -> None:
     assert "█" in lines[-1] and "never lent" in lines[-1]
 
 
+def test_the_bar_of_a_prod_queue_is_its_slice_of_all_there_is() -> None:
+    lines = text_of(plan(LAB + "prod = 4\n"), 160)
+    (bar,) = (line.split()[-1] for line in lines if "inference-prod" in line)
+    assert bar == "▚" * 6  # 4 of 32 on 48 cells
+
+
 def test_what_is_little_has_a_cell_all_the_same() -> None:
     lines = text_of(plan(ONE_FLAVOR.replace("nodes = 4", "nodes = 4000") + "[teams.a]\nguaranteed = 1\n"), 120)
     (bar,) = (line.split()[-1] for line in lines if "Queue a " in line)

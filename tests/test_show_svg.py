@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, fromstring
@@ -310,9 +311,15 @@ def test_a_name_is_any_text(name: str, flavors: int) -> None:
 
 
 def test_text_that_xml_cannot_hold_is_replaced() -> None:
-    the_plan = plan(LAB)
-    (team, *rest) = the_plan.teams
-    from dataclasses import replace
+    """`check` refuses such names; a plan made in Python need not have been checked."""
+    the_plan, hostile = plan(LAB), "\x00\x1b[31m\ud800\u202e\ufffe"
+    team, *rest = the_plan.teams
+    hold(*svg_of(replace(the_plan, cluster=hostile, teams=(replace(team, display_name=hostile), *rest))))
 
-    hostile = replace(the_plan, teams=(replace(team, display_name="\x00\x1b[31m\ud800\u202e\ufffe"), *rest))
-    hold(*svg_of(hostile))
+
+def test_a_hundred_teams_with_eleven_flavors_are_drawn_at_once() -> None:
+    """Half a second is what a person does not wait for; the limit leaves room for a busy machine."""
+    the_plan = many_teams()
+    began = time.process_time()
+    draw(cohort_tree(the_plan))
+    assert time.process_time() - began < 1

@@ -191,10 +191,11 @@ def _amounts(row: Element, node: Node, it: Amounts, layout: Layout, y: float, he
 def _parts(node: Node, it: Amounts) -> Iterator[tuple[str, int, int]]:
     """What a bar is made of: name, start and length in units of the flavor. Prod is drawn below, as it may be of either part."""
     if node.role != "prod":
+        # First, so that its dashed edge does not cover a guarantee that is a small part of all there is.
+        yield "reach", it.guaranteed + it.pool, it.reach - it.guaranteed - it.pool
         yield "reserved", 0, it.reserved
         yield "lendable", it.reserved, it.lendable
         yield "pool", it.guaranteed, it.pool
-        yield "reach", it.guaranteed + it.pool, it.reach - it.guaranteed - it.pool
     yield "prod", 0, it.prod
 
 

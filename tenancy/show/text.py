@@ -21,8 +21,14 @@ LEAST_TREE, LEAST_BAR, MOST_BAR = 12, 10, 48
 WIDE = (("guaranteed", "never lent", "lendable", "prod", "borrowable", "can reach"),)
 NARROW = (("guaran-", "never", "lend-", "", "borrow-", "can"), ("teed", "lent", "able", "prod", "able", "reach"))
 NOTES = {"regular": "for all other jobs; uses what its Cohort has", "prod": "for prod jobs; never borrows"}
-STYLES = {"reserved": "blue", "lendable": "cyan", "pool": "green", "reach": "dim"}
-LEGEND = {"reserved": "never lent", "lendable": "lendable", "pool": "free pool", "reach": "may borrow"}
+STYLES = {"reserved": "blue", "lendable": "cyan", "pool": "green", "prod": "yellow", "reach": "dim"}
+LEGEND = {
+    "reserved": "never lent",
+    "lendable": "lendable",
+    "pool": "free pool",
+    "reach": "may borrow",
+    "prod": "prod",
+}
 SCALE = "a whole bar: all there is of the flavor"
 
 
@@ -36,11 +42,12 @@ class Signs:
     reserved: str = "█"
     lendable: str = "▓"
     pool: str = "▒"
+    prod: str = "▚"
     reach: str = "┄"
     none: str = "–"
 
 
-ASCII = Signs("|  ", "|- ", "`- ", "#", "=", "+", ".", "-")
+ASCII = Signs("|  ", "|- ", "`- ", "#", "=", "+", "%", ".", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,7 @@ class Entry:
     numbers: tuple[str, ...] = ()
     amounts: Amounts | None = None
     note: str = ""
+    prod: bool = False
 
 
 def tree_lines(root: Node, width: int, signs: Signs | None = None) -> list[Line]:
@@ -79,13 +87,15 @@ def tree_lines(root: Node, width: int, signs: Signs | None = None) -> list[Line]
 def _entries(node: Node, signs: Signs, one: bool, first: str = "", rest: str = "") -> Iterator[Entry]:
     """A node and all below it: `first` are the guides of its own line, `rest` those of what follows."""
     inner = rest + (signs.down if node.children else "   ")
-    label, note = f"{node.kind} {node.label}", NOTES.get(node.role, "")
+    label, note, prod = f"{node.kind} {node.label}", NOTES.get(node.role, ""), node.role == "prod"
     if one and len(node.amounts) == 1:
         it = node.amounts[0]
-        yield Entry(first, inner, label, "bold", _numbers(node, it, signs), it)
+        yield Entry(first, inner, label, "bold", _numbers(node, it, signs), it, prod=prod)
     else:
         yield Entry(first, inner, label, "bold", note=note)
-        yield from (Entry(inner, inner, it.flavor.name, "", _numbers(node, it, signs), it) for it in node.amounts)
+        yield from (
+            Entry(inner, inner, it.flavor.name, "", _numbers(node, it, signs), it, prod=prod) for it in node.amounts
+        )
     if node.others:
         yield Entry(inner, inner, "", note="may also borrow " + ", ".join(it.flavor.name for it in node.others))
     for child in node.children:
@@ -133,7 +143,7 @@ def _set(entry: Entry, tree: int, columns: list[int], bar: int, width: int, sign
         label, used = [(entry.under, "dim")], cell_len(entry.under)
     line = [*label, (" " * max(tree - used, 0) + _right(entry.numbers, columns), "")]
     if bar and entry.amounts:
-        line += [(" " * GAP, ""), *_bar(entry.amounts, bar, signs)]
+        line += [(" " * GAP, ""), *_bar(entry.amounts, bar, signs, entry.prod)]
     yield line
 
 
@@ -147,12 +157,12 @@ def _cropped(text: str, width: int) -> str:
     return " ".join([*words, "…"]) if words else ""
 
 
-def _bar(it: Amounts, width: int, signs: Signs) -> Iterator[Piece]:
+def _bar(it: Amounts, width: int, signs: Signs, prod: bool) -> Iterator[Piece]:
     """A bar on which `width` cells are all there is of the flavor; what is not zero has a cell at least."""
     capacity, at, end = max(it.flavor.capacity, 1), 0, 0
     for name, amount in (
         ("reserved", it.reserved),
-        ("lendable", it.lendable),
+        ("prod" if prod else "lendable", it.lendable),
         ("pool", it.pool),
         ("reach", it.reach - it.guaranteed - it.pool),
     ):
@@ -166,7 +176,7 @@ def _bar(it: Amounts, width: int, signs: Signs) -> Iterator[Piece]:
 def _legend(root: Node, signs: Signs, width: int) -> Iterator[Line]:
     line: Line = []
     for name, words in LEGEND.items():
-        if name != "pool" or any(it.pool for it in root.amounts):
+        if name not in ("pool", "prod") or any(getattr(it, name) for it in root.amounts):
             line += [(getattr(signs, name) * 3, STYLES[name]), (f" {words}   ", "dim")]
     if sum(cell_len(text) for text, _ in line) + len(SCALE) > width:
         yield line
