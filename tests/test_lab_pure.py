@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from samples import LAB, ONE_FLAVOR, plan
 
-from tenancy.lab import controllers, controlplane, scene, webhooks
+from tenancy.lab import cluster, controllers, controlplane, scene, webhooks
 from tenancy.lab.folder import FOLDER_VARIABLE, Folder, LabError, State, folder, known, root, tail
 
 
@@ -134,6 +134,22 @@ def test_a_rows_texts_name_only_ports_that_it_has() -> None:
             for text in (*process.arguments, *process.environment.values(), process.ready)
         )
         assert "{" not in used
+
+
+def test_a_definition_without_conditions_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`kubectl wait` says so at once where the API server has written no condition yet."""
+    said = ["error: .status.conditions accessor error: <nil> is of the type <nil>, expected []interface{}", ""]
+    asked = []
+
+    def kubectl(kubeconfig: Path, verb: str, *arguments: str, given: str | None = None) -> str:
+        asked.append(verb)
+        if verb == "wait" and (error := said.pop(0)):
+            raise LabError(f"kubectl wait failed: {error}")
+        return ""
+
+    monkeypatch.setattr(cluster, "kubectl", kubectl)
+    cluster.apply(Path("kubeconfig"), [{"kind": "CustomResourceDefinition", "metadata": {"name": "jobsets.x"}}])
+    assert asked == ["apply", "wait", "wait"]
 
 
 def test_a_row_comes_after_those_that_it_needs() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from . import tools
 from .folder import LabError
 
 SERVED_TIMEOUT = 30  # seconds for a new kind to be served
+EVERY = 0.2  # seconds between two looks
 
 
 def answers(kubeconfig: Path) -> bool:
@@ -53,7 +55,20 @@ def apply(kubeconfig: Path, objects: Iterable[Mapping[str, Any]]) -> None:
     every = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
     kubectl(kubeconfig, "apply", "--server-side", "--force-conflicts", "--filename=-", given=every)
     if kinds := [f"crd/{one['metadata']['name']}" for one in items if one["kind"] == "CustomResourceDefinition"]:
-        kubectl(kubeconfig, "wait", "--for=condition=Established", f"--timeout={SERVED_TIMEOUT}s", *kinds)
+        _wait_until_established(kubeconfig, kinds)
+
+
+def _wait_until_established(kubeconfig: Path, kinds: list[str]) -> None:
+    """`kubectl wait` fails on a definition that has no condition at all yet, which a busy API server shows for a moment."""
+    deadline = time.monotonic() + SERVED_TIMEOUT
+    while True:
+        try:
+            kubectl(kubeconfig, "wait", "--for=condition=Established", f"--timeout={SERVED_TIMEOUT}s", *kinds)
+            return
+        except LabError as error:
+            if "accessor error" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(EVERY)
 
 
 def kustomize(path: Path) -> list[dict[str, Any]]:
