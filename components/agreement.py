@@ -24,12 +24,15 @@ from .objects import KubernetesObject, Object, register
 from .order import gets, gives
 from .team import TeamQuota, TeamQuotaArgs
 
-_KINDS: Mapping[Scheduler, tuple[str, tuple[str, ...]]] = {
-    Scheduler.KUEUE: (
-        kueue.API_VERSION,
-        ("Topology", "ResourceFlavor", "WorkloadPriorityClass", "Cohort", "ClusterQueue"),
-    ),
-    Scheduler.KAI: (kai.API_VERSION, ("Queue",)),
+_OF_KUEUE = ("Topology", "ResourceFlavor", "WorkloadPriorityClass", "Cohort", "ClusterQueue")
+_KINDS: Mapping[Scheduler, Mapping[str, str]] = {
+    Scheduler.KUEUE: dict.fromkeys(_OF_KUEUE, kueue.API_VERSION),
+    Scheduler.KAI: {
+        "Topology.kai.scheduler": kai.TOPOLOGY_VERSION,
+        "PriorityClass": kai.PRIORITY_VERSION,
+        "SchedulingShard": kai.SHARD_VERSION,
+        "Queue": kai.API_VERSION,
+    },
 }
 
 
@@ -53,8 +56,8 @@ class TenancyAgreementArgs:
 
     @property
     def kinds(self) -> Mapping[str, str]:
-        """Every kind that an agreement may make for these schedulers, with its API version."""
-        return {kind: _KINDS[it][0] for it in self.schedulers for kind in _KINDS[it][1]}
+        """Every kind (`identity.kind_of`) that an agreement may make for these schedulers, with its API version."""
+        return {kind: version for it in self.schedulers for kind, version in _KINDS[it].items()}
 
     def objects(self) -> list[Object]:
         """What will be registered, as plain data: the same that `tenancy render` writes."""
@@ -78,7 +81,7 @@ class TenancyAgreement(pulumi.ComponentResource):
         if Scheduler.KUEUE in args.schedulers:
             trees.append(self._kueue_tree(plan))
         if Scheduler.KAI in args.schedulers:
-            trees.append(self._kai_tree(plan))
+            trees += self._kai_trees(plan)
         self.teams = self._teams(plan, args, trees)
         self.queues = {team: quota.queue.name for team, quota in self.teams.items()}
         self.register_outputs({"cluster": plan.cluster, "queues": self.queues})
@@ -128,12 +131,18 @@ class TenancyAgreement(pulumi.ComponentResource):
             it.name: self._register(kueue.department_cohort(plan, it), [root]) for it in plan.departments
         }
 
-    def _kai_tree(self, plan: Plan) -> Mapping[str | None, pulumi.Resource]:
-        """The shared root and the departments in it; returns each department's Queue, and under None the root."""
-        (flavor,) = plan.flavors
-        shared = self._register(kai.shared_queue(plan, flavor))
-        departments = zip(plan.departments, kai.department_queues(plan, flavor), strict=True)
-        return {None: shared} | {it.name: self._register(queue, [shared]) for it, queue in departments}
+    def _kai_trees(self, plan: Plan) -> list[Mapping[str | None, pulumi.Resource]]:
+        """For each flavor the shared root and the departments in it: each department's Queue, and under None the root. A
+        tree stands on its shard; topologies and priorities only jobs name."""
+        for body in (*(kai.topology(plan, it) for it in plan.topologies), *kai.priority_classes(plan)):
+            self._register(body)
+        trees: list[Mapping[str | None, pulumi.Resource]] = []
+        for flavor in plan.flavors:
+            shard = kai.shard(plan, flavor)
+            shared = self._register(kai.shared_queue(plan, flavor), [self._register(shard)] if shard else [])
+            departments = zip(plan.departments, kai.department_queues(plan, flavor), strict=True)
+            trees.append({None: shared} | {it.name: self._register(queue, [shared]) for it, queue in departments})
+        return trees
 
     def _register(self, body: Object, after: Sequence[pulumi.Resource] = ()) -> KubernetesObject:
         name = f"{self._name}-{body['metadata']['name']}"

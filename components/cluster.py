@@ -7,7 +7,9 @@ import pulumi_kubernetes as kubernetes
 from google.protobuf import json_format
 from pulumi.runtime.proto import resource_pb2
 
-from .objects import Object, reference, unwritten
+from tenancy.identity import reference
+
+from .objects import Object, unwritten
 
 REQUESTS_PER_SECOND = 500
 """The provider's default of 50 would hold a thousand objects back for 20 s in a preview and again in an update

@@ -29,6 +29,8 @@ from typing import Any, TypeVar
 
 import pulumi
 
+from tenancy.identity import reference
+
 FIELD_MANAGER = "tenancy"
 WRITE_ANNOTATIONS: Mapping[str, str] = {
     "pulumi.com/patchFieldManager": FIELD_MANAGER,
@@ -53,11 +55,6 @@ class KubernetesObject(pulumi.CustomResource):
     def object_name(self) -> pulumi.Output[str]:
         """The object's name, known once the object is on the cluster: what later resources wait for."""
         return self.urn.apply(lambda _: self.name)
-
-
-def reference(body: Object) -> str:
-    """An object as a person names it: `ClusterQueue/training`."""
-    return f"{body['kind']}/{body['metadata']['name']}"
 
 
 def written(body: Object) -> dict[str, Any]:

@@ -17,8 +17,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from tenancy.agreement.quantity import parse_milli
+from tenancy.identity import reference
 
-from .objects import Object, reference
+from .objects import Object
 
 Owned = Counter[tuple[str, str]]
 

@@ -7,7 +7,7 @@ the other way round, and a queue with running jobs, which Kueue holds, keeps its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -33,11 +33,16 @@ class TeamQuota(pulumi.ComponentResource):
     """What one team is promised: ClusterQueue (and with `prod` a Cohort and two queues) in Kueue, Queues in KAI."""
 
     queue: KubernetesObject
-    """The queue that the team's regular jobs name; the same name in both schedulers, and with or without `prod`."""
+    """The queue that the team's regular jobs name, with and without `prod`: Kueue's where it is written for, else KAI's, of
+    the first flavor where there are several (`kai_queues`). With one flavor the name is the same in both."""
     prod_queue: KubernetesObject | None
-    """The ClusterQueue of the prod slice, where the team has one and Kueue is written for."""
+    """The ClusterQueue of the prod slice, where the team has one and Kueue is written for; else KAI's first."""
     reserved_queue: KubernetesObject | None
-    """The KAI Queue of what the team never lends, where it keeps something back and KAI is written for."""
+    """The KAI Queue of what the team never lends, where it keeps something back and KAI is written for: the first
+    flavor's of which it does."""
+    kai_queues: Mapping[str, Mapping[str, KubernetesObject]]
+    """By flavor, the KAI Queues that jobs may name, by what they are for: `regular`, and where there are such `reserved` and
+    `prod`."""
 
     def __init__(self, name: str, args: TeamQuotaArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TeamQuota", name, {}, opts)
@@ -49,11 +54,15 @@ class TeamQuota(pulumi.ComponentResource):
         if Scheduler.KAI in args.schedulers:
             made += self._in_kai(args.plan, team)
         self.objects = {it.reference: it for it in made}
-        self.queue = self.objects.get(f"ClusterQueue/{team.name}") or self.objects[f"Queue/{team.name}"]
-        self.prod_queue = self.objects.get(f"ClusterQueue/{team.name}{kueue.PROD_SUFFIX}")
-        self.reserved_queue = self.objects.get(f"Queue/{team.name}{kai.RESERVED_SUFFIX}")
+        of_kai = Scheduler.KAI in args.schedulers
+        self.kai_queues = self._by_flavor(args.plan, team) if of_kai else {}
+        self.queue = self.objects.get(f"ClusterQueue/{team.name}") or self._first("regular") or made[0]
+        self.prod_queue = self.objects.get(f"ClusterQueue/{team.name}{kueue.PROD_SUFFIX}") or self._first("prod")
+        self.reserved_queue = self._first("reserved")
         outputs = {"queue": self.queue, "prodQueue": self.prod_queue, "reservedQueue": self.reserved_queue}
-        self.register_outputs({key: it.name for key, it in outputs.items() if it})
+        by_flavor = {flavor: {use: it.name for use, it in uses.items()} for flavor, uses in self.kai_queues.items()}
+        named_queues = {key: it.name for key, it in outputs.items() if it}
+        self.register_outputs(named_queues | ({"kaiQueues": by_flavor} if by_flavor else {}))
 
     def _in_kueue(self, plan: Plan, team: TeamPlan) -> list[KubernetesObject]:
         """The first object is the team's node in the tree; the others, if any, stand under it."""
@@ -62,9 +71,30 @@ class TeamQuota(pulumi.ComponentResource):
         return [first, *(self._register(team, it, [first]) for it in queues)]
 
     def _in_kai(self, plan: Plan, team: TeamPlan) -> list[KubernetesObject]:
-        """The team's queue in the shared tree and its reserved root know nothing of each other."""
-        (flavor,) = plan.flavors
-        return [self._register(team, it) for it in kai.team_objects(plan, team, flavor)]
+        """Each flavor's queues, and in it each after its parent where that is the team's own too."""
+        made: dict[str, KubernetesObject] = {}
+        for flavor in plan.flavors:
+            for body in kai.team_objects(plan, team, flavor):
+                parent = made.get(body["spec"].get("parentQueue", ""))
+                made[body["metadata"]["name"]] = self._register(team, body, [parent] if parent else [])
+        return list(made.values())
+
+    def _by_flavor(self, plan: Plan, team: TeamPlan) -> dict[str, dict[str, KubernetesObject]]:
+        found = {
+            flavor.name: {
+                "regular": kai.regular(plan, team, flavor),
+                "reserved": kai.reserved(plan, team, flavor),
+                "prod": next(iter(kai.prod_queues(plan, team, flavor)), None),
+            }
+            for flavor in plan.flavors
+        }
+        return {
+            flavor: {use: self.objects[f"Queue/{name}"] for use, name in uses.items() if name}
+            for flavor, uses in found.items()
+        }
+
+    def _first(self, use: str) -> KubernetesObject | None:
+        return next((uses[use] for uses in self.kai_queues.values() if use in uses), None)
 
     def _register(self, team: TeamPlan, body: Object, after: Sequence[pulumi.Resource] = ()) -> KubernetesObject:
         """The resource is called as the component, with what the object's name has after the team's: `…-prod`."""

@@ -158,57 +158,106 @@ def _kueue_sharing(plan: Plan) -> Iterator[tuple[str, _Case]]:
         yield "usage", (_EXACT, how)
 
 
-_ROOT = (
-    "KAI 0.12 runs nothing in a queue without a parent (KAI#621, mended by KAI#858): there jobs need a leaf under it"
-)
-
-
 def _kai(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator[tuple[str, _Case]]:
-    reserved = f"'{team.name}{kai.RESERVED_SUFFIX}'"
+    regular, reserved = kai.regular(plan, team, flavor), kai.reserved(plan, team, flavor)
+    counted = "" if kai.per_unit(flavor) == 1 or flavor.unit == "cpu" else _slices(flavor)
     if share.guaranteed:
         if share.reserved and share.lendable:
             how = (
-                f"exact in counts, in two queues: {share.lendable} in {team.name!r} and {share.reserved} in {reserved}; "
-                f"a job has one queue, so none larger than {max(share.lendable, share.reserved)} fits the guarantee; {_ROOT}"
+                f"exact in counts, in two queues: {share.lendable} in {regular!r} and {share.reserved} in {reserved!r}; "
+                f"a job has one queue, so none larger than {max(share.lendable, share.reserved)} fits the guarantee{counted}"
             )
             yield "guaranteed", (_APPROXIMATE, how)
         elif share.reserved:
-            how = f"quota and limit of {reserved}; a job in {team.name!r} only borrows and may be stopped for others; {_ROOT}"
-            yield "guaranteed", (_APPROXIMATE, how)
+            how = f"quota and limit of {reserved!r}; a job in {regular!r} only borrows and may be stopped for others"
+            yield "guaranteed", (_EXACT, how + counted)
         else:
-            yield "guaranteed", (_EXACT, "quota of the team's queue; what others use over quota is reclaimed")
+            yield "guaranteed", (_EXACT, "quota of the team; what others use over quota is reclaimed" + counted)
         if share.reserved:
-            yield "lendable", (_EXACT, "what is never lent stands in a root queue of its own, outside 'shared'")
+            yield "lendable", (_EXACT, "what is never lent stands under a root of its own, outside 'shared'")
         else:
             yield "lendable", (_EXACT, "all of the guarantee stands in 'shared'")
     if share.borrowable is not None:
-        yield "borrowable", (_EXACT, "limit of the team's queue in 'shared': lendable + borrowable")
+        yield "borrowable", (_EXACT, "limit of the team in 'shared': lendable + borrowable")
     if share.prod:
-        how = (
-            "no slice is set aside: a prod job is one of priority class 100 or more (build, inference), which is never "
-            "stopped and must fit the quota of its queue; it may take back as much as that quota, not only the slice"
+        yield "prod", _kai_prod(plan, team, flavor)
+
+
+def _kai_prod(plan: Plan, team: TeamPlan, flavor: Hardware) -> _Case:
+    how = (
+        "a queue of its own, its quota and limit the slice: what runs there is never over quota, so no other queue stops it, "
+        "and it takes back what others have of it; a job of priority class 100 or more is stopped by none of its own queue"
+    )
+    level = _EXACT
+    if len(own := kai.prod_queues(plan, team, flavor)) > 1:
+        level, how = (
+            _APPROXIMATE,
+            f"in two queues, so no job larger than {max(own.values())} fits the slice; each is {how}",
         )
-        yield "prod", (_APPROXIMATE, how)
+    if plan.sharing.reclaim_min_runtime:
+        level, how = _APPROXIMATE, f"{how}; from other teams only after reclaim_min_runtime"
+    return level, how
+
+
+def _slices(flavor: Hardware) -> str:
+    return f"; KAI counts a slice of {flavor.profile} as {kai.per_unit(flavor)} GPU{'s' * (kai.per_unit(flavor) > 1)}"
 
 
 def _kai_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
     """What the agreement says and KAI gets no object for is refused by name."""
     if any(plan.pool.values()):
         yield "free pool", (_EXACT, "part of the quota of 'shared', over quota for every queue in it")
+    if len(plan.flavors) > 1:
+        how = "a node pool and a tree of queues each: a job names the pool and a queue of it, and gets no other flavor"
+        yield "flavors", (_APPROXIMATE, how)
     how = "in each queue the higher priority goes first; one of 100 or more is never stopped, whatever comes"
     yield "priority", (_APPROXIMATE, how)
-    how = "by PodGroup; a plain Job gets one for each pod unless its minimum number of members is set"
+    how = "by PodGroup; a plain Job gets one for each pod in KAI 0.12, and later unless its minimum of members is set"
     yield "whole or not at all", (_APPROXIMATE, how)
     how = "a pod is taken at its word which queue it belongs to: who may name which is not KAI's to check"
     yield "own namespaces", (_APPROXIMATE, how)
-    how = "not limited by queue, as a reclaim of GPUs would fail on them: a job may take more of a node than its share"
+    how = "beside GPUs not limited by queue, as a reclaim of GPUs would fail on them: a job may take more of a node than its share"
+    if any(flavor.unit == "cpu" for flavor in plan.flavors):
+        how += "; on a flavor of CPUs these are quota, and memory is not"
     yield "CPU and memory", (_APPROXIMATE, how)
     if any(flavor.topology for flavor in plan.flavors):
-        yield "topologies", (_REFUSED, "KAI packs by Topology objects of its own, which are not translated yet")
+        how = "a Topology each; a job names it and a level of it by annotation, and one that names none is not packed by it"
+        yield "topologies", (_APPROXIMATE, how)
     if any(flavor.taints for flavor in plan.flavors):
         yield "taints", (_APPROXIMATE, "KAI gives a job no tolerations: it must bring them itself")
-    if plan.priorities:
-        yield "priorities", (_REFUSED, "KAI reads PriorityClasses, which are not translated yet")
+    yield from _kai_priorities(plan)
+    yield from _kai_sharing(plan)
+
+
+def _kai_priorities(plan: Plan) -> Iterator[tuple[str, _Case]]:
+    for name, value in plan.priorities.items():
+        if why := kai.priority_refusal(name, value):
+            yield "priorities", (_REFUSED, f"{name!r} is no PriorityClass: {why}")
+    if any(kai.priority_refusal(name, value) is None for name, value in plan.priorities.items()):
+        how = "a PriorityClass each; with 100 or more a job is never stopped, and so must fit the quota of its queue"
+        yield "priorities", (_APPROXIMATE, how)
+
+
+def _kai_sharing(plan: Plan) -> Iterator[tuple[str, _Case]]:
+    if plan.sharing.policy == "fair":
+        yield "sharing", (_EXACT, "overQuotaWeight: what is over quota is divided by weight, and reclaimed to that end")
+    elif len(plan.teams) > 1:
+        how = (
+            "KAI always divides what is over quota, by weight: who borrows more may be stopped for one who borrows less"
+        )
+        yield "sharing", (_APPROXIMATE, how)
+    if plan.sharing.usage and any(kai.pool(plan, flavor) for flavor in plan.flavors):
+        how = (
+            "between queues, not between the namespaces of one: usageDBConfig of each shard, for which KAI's configuration "
+            "must have a Prometheus (without one its operator starts no scheduler); resource_weights do not count"
+        )
+        yield "usage", (_APPROXIMATE, how)
+    elif plan.sharing.usage:
+        how = (
+            "with one flavor there is only the shard of KAI's chart, and that is not ours: set spec.usageDBConfig there "
+            f"(halfLifePeriod {plan.sharing.usage.half_life}s); it is between queues, not between the namespaces of one"
+        )
+        yield "usage", (_REFUSED, how)
 
 
 def markdown(plan: Plan, found: list[Verdict]) -> str:

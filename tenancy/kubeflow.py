@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .kueue import AGREEMENT_LABEL
+from .identity import AGREEMENT_LABEL
 from .plan import Plan, TeamPlan
 
 API_VERSION = "kubeflow.org/v1"

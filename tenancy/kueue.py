@@ -25,11 +25,11 @@ from typing import Any
 
 from .agreement.hardware import HOSTNAME, Hardware
 from .agreement.quantity import milli_text
+from .identity import AGREEMENT_LABEL
 from .plan import DepartmentPlan, Plan, TeamPlan, TopologyPlan
 from .quantities import Amounts, resource_quotas
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
-AGREEMENT_LABEL = "tenancy.dev/agreement"
 DISPLAY_NAME = "tenancy.dev/display-name"
 PROD_SUFFIX = "-prod"
 HOSTS_SUFFIX = "-hosts"

@@ -57,7 +57,7 @@ def kueue_objects(text: str) -> dict[str, Any]:
 
 def kai_queues(text: str) -> dict[str, Any]:
     """The specs of the KAI Queues of an agreement by name."""
-    return {one["metadata"]["name"]: one["spec"] for one in kai.objects(plan(text))}
+    return {one["metadata"]["name"]: one["spec"] for one in kai.objects(plan(text)) if one["kind"] == "Queue"}
 
 
 def quotas(one: dict[str, Any], resource: str = "nvidia.com/gpu", flavor: str = "gpu") -> dict[str, str]:

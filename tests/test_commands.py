@@ -128,7 +128,7 @@ def test_show_as_json_has_the_numbers_the_objects_and_the_fidelity(here: Path) -
         "prod": 0,
         "reach": 24,
     }
-    assert shown["objects"] == {"kueue": {"ResourceFlavor": 1, "Cohort": 1, "ClusterQueue": 3}, "kai": {"Queue": 6}}
+    assert shown["objects"] == {"kueue": {"ResourceFlavor": 1, "Cohort": 1, "ClusterQueue": 3}, "kai": {"Queue": 8}}
     assert {it["level"] for it in shown["fidelity"]} == {"exact", "approximate"}
 
 
@@ -199,15 +199,21 @@ def test_strict_is_content_with_the_lab(here: Path) -> None:
 
 
 def test_strict_exits_1_where_a_promise_is_refused(here: Path) -> None:
-    code, _, err = run("render", str(PRODUCTION), "--out", "out", "--strict")
+    mixed_up(here)
+    code, _, err = run("render", "--out", "out", "--strict")
     assert code == 1
-    assert err.startswith(
-        "kai refuses guaranteed, lendable, borrowable, prod, all else: a KAI Queue has one GPU number"
-    )
+    assert err.startswith("kai refuses guaranteed, lendable, all else: two KAI queues would be called 'default-queue'")
 
 
 def test_a_refused_promise_alone_does_not_fail_a_render(here: Path) -> None:
-    assert run("render", str(PRODUCTION), "--out", "out")[0] == 0
+    mixed_up(here)
+    assert run("render", "--out", "out")[0] == 0
+
+
+def mixed_up(here: Path) -> None:
+    """An agreement of which KAI gets nothing: a queue would have the name of one of its chart's."""
+    text = ONE_FLAVOR + "[flavors.queue]\nnodes = 1\ngpus_per_node = 1\n[teams.default]\nguaranteed = { gpu = 8 }\n"
+    (here / "tenancy.toml").write_text(text)
 
 
 # --- the whole text of a small file, to be read in a review ---------------------------------------------------------

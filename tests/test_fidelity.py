@@ -30,7 +30,7 @@ def test_kai_splits_a_guarantee_of_which_part_is_lent() -> None:
     assert levels(LAB, Scheduler.KAI, "guaranteed") == {
         "training": "approximate",
         "research": "exact",
-        "inference": "approximate",  # it keeps all of it back, in a root queue
+        "inference": "exact",  # it keeps all of it back, in one queue
     }
 
 
@@ -38,26 +38,63 @@ def test_kai_says_how_large_a_job_fits_a_split_guarantee() -> None:
     how = found(ONE_FLAVOR + "[teams.a]\nguaranteed = 16\nlendable = 12\n", Scheduler.KAI, "guaranteed")["a"].how
     assert how == (
         "exact in counts, in two queues: 12 in 'a' and 4 in 'a-reserved'; "
-        "a job has one queue, so none larger than 12 fits the guarantee; "
-        "KAI 0.12 runs nothing in a queue without a parent (KAI#621, mended by KAI#858): there jobs need a leaf under it"
+        "a job has one queue, so none larger than 12 fits the guarantee"
     )
 
 
-def test_kai_has_no_slice_for_prod() -> None:
+def test_kai_keeps_a_prod_slice_exactly_where_one_queue_holds_it() -> None:
     text = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\nprod = 8\n"
-    assert levels(text, Scheduler.KAI, "prod") == {"a": "approximate"}
-    assert levels(text, Scheduler.KUEUE, "prod") == {"a": "exact"}
+    assert levels(text, Scheduler.KAI, "prod") == levels(text, Scheduler.KUEUE, "prod") == {"a": "exact"}
+    two = found(ONE_FLAVOR + "[teams.a]\nguaranteed = 16\nlendable = 8\nprod = 12\n", Scheduler.KAI, "prod")["a"]
+    assert (two.level, two.how.startswith("in two queues, so no job larger than 8 fits the slice")) == (
+        Level.APPROXIMATE,
+        True,
+    )
 
 
-def test_kai_refuses_several_flavors_by_name() -> None:
-    assert set(levels(PRODUCTION.read_text(), Scheduler.KAI, "guaranteed").values()) == {"refused"}
-    assert levels(PRODUCTION.read_text(), Scheduler.KAI, "all else") == {"all": "refused"}
+def test_kai_takes_a_prod_slice_back_from_others_no_sooner_than_the_agreement_lets_it() -> None:
+    text = "[sharing]\nreclaim_min_runtime = '1m'\n" + ONE_FLAVOR + "[teams.a]\nguaranteed = 16\nprod = 8\n"
+    verdict = found(text, Scheduler.KAI, "prod")["a"]
+    assert (verdict.level, "only after reclaim_min_runtime" in verdict.how) == (Level.APPROXIMATE, True)
 
 
-def test_kai_refuses_what_it_gets_no_object_for() -> None:
-    text = LAB + '[priorities]\nurgent = 5\n[topologies.t]\nlevels = ["a"]\n'
-    text = text.replace("gpus_per_node = 8", 'gpus_per_node = 8\ntopology = "t"')
-    assert {verdict.promise for verdict in refused(verdicts(plan(text)))} == {"topologies", "priorities"}
+def test_kai_is_judged_flavor_by_flavor() -> None:
+    """In production only asr keeps part of a guarantee back, on one flavor; a slice's GPUs are said where it has several."""
+    text = PRODUCTION.read_text()
+    assert {name for name, level in levels(text, Scheduler.KAI, "guaranteed").items() if level != "exact"} == {
+        "asr (hgx-h100)"
+    }
+    how = found(text, Scheduler.KAI, "guaranteed")["embeddings (a100-80-20gb)"].how
+    assert how.endswith("KAI counts a slice of 2g.20gb as 2 GPUs")
+    assert levels(text, Scheduler.KAI, "flavors") == {"all": "approximate"}
+    assert refused(verdicts(plan(text))) == []
+
+
+def test_kai_refuses_everything_where_it_would_mix_up_names() -> None:
+    text = ONE_FLAVOR + "[flavors.default]\nnodes = 1\ngpus_per_node = 8\n[teams.a]\nguaranteed = { gpu = 8 }\n"
+    assert set(levels(text, Scheduler.KAI, "guaranteed").values()) == {"refused"}
+    assert levels(text, Scheduler.KAI, "all else") == {"all": "refused"}
+
+
+def test_kai_refuses_a_priority_that_no_priority_class_may_have() -> None:
+    text = LAB + "[priorities]\nurgent = 5\nabove-all = 2000000000\n"
+    (verdict,) = refused(verdicts(plan(text)))
+    assert (verdict.promise, verdict.how) == (
+        "priorities",
+        "'above-all' is no PriorityClass: 2000000000 is above 1,000,000,000, the highest that a PriorityClass may have",
+    )
+
+
+def test_kai_has_past_usage_only_in_shards_of_ours() -> None:
+    usage = "[sharing.usage]\n"
+    assert levels(usage + LAB, Scheduler.KAI, "usage") == {"all": "refused"}
+    two = ONE_FLAVOR + "[flavors.b]\nnodes = 1\ngpus_per_node = 8\n[teams.a]\nguaranteed = { gpu = 8 }\n"
+    assert levels(usage + two, Scheduler.KAI, "usage") == {"all": "approximate"}
+
+
+def test_kai_divides_by_weight_whether_asked_to_or_not() -> None:
+    assert levels(LAB, Scheduler.KAI, "sharing") == {"all": "approximate"}
+    assert levels("[sharing]\npolicy = 'fair'\n" + LAB, Scheduler.KAI, "sharing") == {"all": "exact"}
 
 
 def test_the_lab_has_nothing_refused() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from samples import LAB, ONE_FLAVOR, number, plan
 from strategies import agreements, as_agreement
 
-from tenancy import kai, kueue
+from tenancy import kueue
 from tenancy.plan import Plan, TeamPlan, make_plan
 
 GPU = "nvidia.com/gpu"
@@ -193,66 +193,3 @@ def test_a_regular_job_may_use_the_idle_prod_slice_of_its_team(on: str) -> None:
     text = ONE_FLAVOR.replace('name = "lab"', f'name = "lab"\nguarantee_on = "{on}"')
     tree = Tree(plan(text + "[teams.a]\nguaranteed = 16\nlendable = 0\nborrowable = 0\nprod = 8\n"))
     assert tree.run("a", "gpu") == 16
-
-
-# --- KAI ------------------------------------------------------------------------------------------------------------
-
-
-def kai_sums(the_plan: Plan) -> dict[str, dict[str, Any]]:
-    """Each KAI Queue's quota, limit, parent and children."""
-    queues: dict[str, dict[str, Any]] = {}
-    for one in kai.objects(the_plan):
-        spec = one["spec"]
-        queues[one["metadata"]["name"]] = {
-            **spec["resources"]["gpu"],
-            "parent": spec.get("parentQueue"),
-            "children": [],
-        }
-    for name, queue in queues.items():
-        if queue["parent"]:
-            queues[queue["parent"]]["children"].append(name)
-    return queues
-
-
-@MANY
-@given(values=agreements(most_flavors=1))
-def test_kai_parents_own_what_their_children_do(values: dict[str, Any]) -> None:
-    queues = kai_sums(make_plan(as_agreement(values)))
-    for queue in queues.values():
-        assert queue["quota"] >= sum(queues[child]["quota"] for child in queue["children"])
-        assert queue["limit"] == -1 or queue["limit"] >= queue["quota"]
-
-
-@MANY
-@given(values=agreements(most_flavors=1))
-def test_kai_roots_own_the_capacity_exactly(values: dict[str, Any]) -> None:
-    the_plan = make_plan(as_agreement(values))
-    roots = [queue for queue in kai_sums(the_plan).values() if queue["parent"] is None]
-    assert sum(root["quota"] for root in roots) == the_plan.flavors[0].capacity
-    assert all(root["quota"] == root["limit"] for root in roots)  # −1 would never be reclaimed from
-
-
-@MANY
-@given(values=agreements(most_flavors=1))
-def test_kai_gives_a_team_its_guarantee_and_lets_it_reach_as_far_as_kueue(values: dict[str, Any]) -> None:
-    the_plan = make_plan(as_agreement(values))
-    queues = kai_sums(the_plan)
-    for team in the_plan.teams:
-        own, reserved = queues[team.name], queues.get(f"{team.name}-reserved", {"quota": 0, "limit": 0})
-        share = team.shares["f0"]
-        assert own["quota"] + reserved["quota"] == share.guaranteed
-        shared = queues["shared"]["limit"]
-        reach = reserved["limit"] + (shared if own["limit"] == -1 else min(own["limit"], shared))
-        assert reach == the_plan.reach(team, "f0")
-        assert reserved["limit"] == share.reserved
-
-
-@MANY
-@given(values=agreements(most_flavors=1))
-def test_kai_has_no_cycle_and_no_parent_that_is_not_there(values: dict[str, Any]) -> None:
-    queues = kai_sums(make_plan(as_agreement(values)))
-    for name in queues:
-        seen = [name]
-        while (parent := queues[seen[-1]]["parent"]) is not None:
-            assert parent in queues and parent not in seen
-            seen.append(parent)

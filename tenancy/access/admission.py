@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..agreement.checks.people import SYSTEM_NAMESPACES, SYSTEM_PREFIXES
-from ..kueue import AGREEMENT_LABEL
+from ..identity import AGREEMENT_LABEL
 from ..plan import Plan
 from . import jobs
 from .jobs import PRIORITY, QUEUE, label, text, texts

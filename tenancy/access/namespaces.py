@@ -22,7 +22,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..agreement.checks.people import SYSTEM_NAMESPACES
-from ..kueue import AGREEMENT_LABEL, API_VERSION, PROD_SUFFIX
+from ..identity import AGREEMENT_LABEL
+from ..kueue import API_VERSION, PROD_SUFFIX
 from ..manifest import dump_list
 from ..plan import Plan, TeamPlan
 from . import quotas, rbac

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..agreement.quantity import bytes_text, count_text, milli_text
-from ..kueue import AGREEMENT_LABEL
+from ..identity import AGREEMENT_LABEL
 from ..plan import Plan, TeamPlan
 
 MEBIBYTE = 2**20

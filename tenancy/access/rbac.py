@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..kueue import AGREEMENT_LABEL, PROD_SUFFIX
+from ..identity import AGREEMENT_LABEL
+from ..kueue import PROD_SUFFIX
 from ..plan import Plan, TeamPlan
 
 GROUP = "rbac.authorization.k8s.io"

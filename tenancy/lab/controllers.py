@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from lightkube import Client
 
-from .. import configuration
+from .. import configuration, kai
 from ..live.clients import JobSet, ResourceFlavor, TrainJob
 from ..plan import Plan
 from . import manifests
@@ -25,7 +25,7 @@ from .folder import LabError
 from .manifests import Object, Site
 
 GIVEN_VARIABLE = "TENANCY_CONTROLLERS"
-KAI_PORTS = ("scheduler", "binder", "podgrouper", "queuecontroller", "podgroupcontroller", "admission")
+KAI_PORTS = ("binder", "podgrouper", "queuecontroller", "podgroupcontroller", "admission")
 OFF = "--metrics-bind-address=0"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PROBES = "--health-probe-bind-address=127.0.0.1:{%s}"
@@ -33,18 +33,24 @@ PROBES = "--health-probe-bind-address=127.0.0.1:{%s}"
 
 @dataclass(frozen=True)
 class Process:
-    """One process, named as its program. `ready` is a port and path on loopback that answers 200 once the process does
-    its work; without one it is enough that it runs."""
+    """One process, named as its program where that is not given. `ready` is a port and path on loopback that answers 200
+    once the process does its work; without one it is enough that it runs."""
 
     name: str
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     ready: str = ""
+    program: str = ""
+
+    @property
+    def runs(self) -> str:
+        return self.program or self.name
 
 
 @dataclass(frozen=True)
 class Controller:
-    """One row. `names` are what its certificate is valid for besides loopback; `works` asks the cluster itself.
+    """One row. `names` are what its certificate is valid for besides loopback; `works` asks the cluster itself; `more` are
+    processes that depend on the agreement, each with the port that goes by its name, started before the others.
 
     `needs` are rows that it does not work without. `queued` says that Kueue admits its kinds: Kueue looks for a kind when
     it starts, then after 1, 2, 4, … seconds up to two minutes, so it starts anew where the row is added to a lab.
@@ -52,6 +58,7 @@ class Controller:
 
     name: str
     processes: tuple[Process, ...]
+    more: Callable[[Plan], Iterable[Process]] = lambda plan: ()
     ports: tuple[str, ...] = ()
     objects: Callable[[Site], Iterable[Object]] = manifests.given_crds
     files: Callable[[Site], Mapping[str, bytes]] = lambda site: {}
@@ -62,6 +69,12 @@ class Controller:
     tools: str = ""  # its program in `tools`, or the group of them
     needs: tuple[str, ...] = ()
     queued: bool = False
+
+    def on(self, plan: Plan) -> Controller:
+        """The row as a lab with this agreement runs it."""
+        more = tuple(self.more(plan))
+        ports = (*(process.name for process in more), *self.ports)
+        return replace(self, processes=(*more, *self.processes), ports=ports)
 
 
 def kueue_works(client: Client) -> bool:
@@ -100,6 +113,17 @@ def _fake_gpu(name: str, *arguments: str) -> Process:
         "RESOURCE_RESERVATION_NAMESPACE": manifests.RESERVATIONS,
     }
     return Process(name, arguments, environment)
+
+
+def kai_schedulers(plan: Plan) -> Iterable[Process]:
+    """One for each node pool, as KAI's operator runs them; one for all nodes without pools. Its plugin server has no flag
+    for the address it listens on, and is off: it finds no port -1."""
+    pools = [pool for flavor in plan.flavors if (pool := kai.pool(plan, flavor))]
+    for pool in pools or [""]:
+        name = f"kai-scheduler-{pool.replace('.', '_')}" if pool else "kai-scheduler"  # a `.` would end its port's name
+        arguments = (f"--listen-address=127.0.0.1:{{{name}}}", "--plugin-server-port=-1")
+        of_pool = (f"--nodepool-label-key={kai.NODE_POOL}", f"--partition-label-value={pool}") if pool else ()
+        yield Process(name, (*arguments, *of_pool), ready=f"{{{name}}}/metrics", program="kai-scheduler")
 
 
 CONTROLLERS = {
@@ -144,16 +168,10 @@ CONTROLLERS = {
             needs=("jobset",),
             queued=True,
         ),
-        # Its admission has no flag for the address it listens on, and takes all of them; the scheduler's plugin server
-        # has none either, and is off: it finds no port -1.
+        # Its admission has no flag for the address it listens on, and takes all of them.
         Controller(
             name="kai",
             processes=(
-                Process(
-                    "kai-scheduler",
-                    ("--listen-address=127.0.0.1:{scheduler}", "--plugin-server-port=-1"),
-                    ready="{scheduler}/metrics",
-                ),
                 Process(
                     "kai-binder",
                     ("--metrics-bind-address=127.0.0.1:{binder}", "--health-probe-bind-address=0", "--fake-gpu-nodes"),
@@ -188,6 +206,7 @@ CONTROLLERS = {
                     ready="{admission}/readyz",
                 ),
             ),
+            more=kai_schedulers,
             ports=(*KAI_PORTS, "webhook"),
             objects=manifests.kai_objects,
             files=manifests.kai_files,

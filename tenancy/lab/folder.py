@@ -34,6 +34,8 @@ class State:
     controllers: list[str] = field(default_factory=list)
     ports: dict[str, int] = field(default_factory=dict)
     on: str = "kwok"
+    processes: list[str] = field(default_factory=list)
+    """Those of the controllers, by name: some depend on the agreement."""
 
 
 @dataclass(frozen=True)

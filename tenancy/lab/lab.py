@@ -77,7 +77,7 @@ def up(plan: Plan, name: str = "lab", with_: Iterable[str] = (), report: Report 
     if state.on != "kwok":
         raise LabError(f"lab {name} is on {state.on}: tenancy lab down --name {name} first")
     state.agreement = plan.cluster
-    rows = chosen([*state.controllers, *with_])
+    rows = [row.on(plan) for row in chosen([*state.controllers, *with_])]
     brought = {row.name: given_folder(row) for row in rows}
     programs = _programs(rows, report)
     before = {process.pid for process in processes.running(it).values()}
@@ -114,10 +114,8 @@ def status(name: str = "lab") -> Status | None:
     if state is None:
         return None
     alive = processes.running(it) if state.on == "kwok" else {}
-    expected = [
-        *controlplane.COMPONENTS,
-        *(process.name for row in chosen(state.controllers) for process in row.processes),
-    ]
+    of_rows = [process.name for row in chosen(state.controllers) for process in row.processes]
+    expected = [*controlplane.COMPONENTS, *(state.processes or of_rows)]
     there = answers(it.kubeconfig)
     return Status(
         name=name,
@@ -158,11 +156,14 @@ def _up(
 ) -> None:
     wanted = [*controlplane.PORTS.values(), *(f"{row.name}/{port}" for row in rows for port in row.ports)]
     state.ports = ports.choose(wanted, state.ports)
+    before = state.processes
     state.controllers = [row.name for row in rows]
+    state.processes = [process.name for row in rows for process in row.processes]
     it.make(state)
     with ThreadPoolExecutor(len(rows) + 1) as pool:
         # Reading a controller's manifests takes as long as starting the control plane.
         alive = processes.running(it)
+        processes.stop(alive[name] for name in before if name in alive and name not in state.processes)
         new = [row for row in rows if _is_new(it, plan, row, alive)]
         if any(row.queued for row in new):
             new = [row for row in rows if row in new or row.name == "kueue"]
@@ -217,7 +218,7 @@ def _start(
     it.write(f"{row.name}/{FOLLOWS}", _follows(row, site.plan))
     values = {"folder": str(site.folder), **site.ports}
     for process in row.processes:
-        program = given_program(site.given, row, process) if site.given else programs[process.name]
+        program = given_program(site.given, row, process) if site.given else programs[process.runs]
         own = {name: text.format_map(values) for name, text in process.environment.items()}
         command = [str(program), *(text.format_map(values) for text in process.arguments)]
         processes.start(it, process.name, command, {"KUBECONFIG": str(it.kubeconfig), **own})

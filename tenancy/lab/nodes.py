@@ -1,7 +1,8 @@
 """The agreement's hardware as Node objects that kwok keeps alive.
 
 A node of the lab has what a real one of its flavor has: the flavor's labels and taints, its devices, the CPUs and memory
-that go with them, a label for each level of its topology, and the labels by which GPU software knows a product.
+that go with them, a label for each level of its topology, the labels by which GPU software knows a product, and where there
+are several flavors the name of its node pool for KAI.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lightkube.resources.core_v1 import Node
 
 from ..agreement.hardware import FLAVOR_LABEL, Hardware
 from ..agreement.quantity import bytes_text, count_text, milli_text
+from ..kai import NODE_POOL, pool
 from ..plan import Plan
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -39,7 +41,7 @@ def nodes(plan: Plan) -> Iterator[dict[str, Any]]:
     for flavor in plan.flavors:
         levels = next((it.levels for it in plan.topologies if it.name == flavor.topology), ())
         for number in range(flavor.nodes):
-            yield _node(flavor, levels, number)
+            yield _node(flavor, levels, number, pool(plan, flavor))
 
 
 def domains(flavor: str, levels: tuple[str, ...], number: int) -> dict[str, str]:
@@ -54,7 +56,7 @@ def domains(flavor: str, levels: tuple[str, ...], number: int) -> dict[str, str]
     return labels
 
 
-def _node(flavor: Hardware, levels: tuple[str, ...], number: int) -> dict[str, Any]:
+def _node(flavor: Hardware, levels: tuple[str, ...], number: int, pool: str | None) -> dict[str, Any]:
     name = f"{flavor.name}-{number}"
     resources = _resources(flavor)
     taints = [{"key": it.key, "value": it.value, "effect": it.effect} for it in flavor.taints]
@@ -70,6 +72,7 @@ def _node(flavor: Hardware, levels: tuple[str, ...], number: int) -> dict[str, A
                 "type": "kwok",
                 FLAVOR_LABEL: flavor.name,
                 **_gpu_labels(flavor),
+                **({NODE_POOL: pool} if pool else {}),
                 **domains(flavor.name, levels, number),
                 **flavor.node_labels,
             },

@@ -18,11 +18,11 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace, Pod
 from lightkube.types import CascadeType
 
+from .. import kai
 from ..agreement.hardware import Hardware
 from ..agreement.quantity import bytes_text, milli_text
-from ..kai import API_VERSION, RESERVED_SUFFIX, UNLIMITED
 from ..live import usage
-from ..live.clients import KaiQueue, LocalQueue
+from ..live.clients import LocalQueue
 from ..plan import Plan, TeamPlan
 from .folder import LabError
 
@@ -55,8 +55,6 @@ class Stage:
                 self.client.create(from_dict(self._namespace(team)))
                 if self.scheduler == "kueue":
                     self.client.create(LocalQueue.from_dict(self._local_queue(team)))
-                elif self._reserved(team):
-                    self.client.create(KaiQueue.from_dict(self._leaf(team)))
             yield
         finally:
             for team in self.teams:  # jobs first: a namespace waits long for workloads that Kueue has yet to let go
@@ -72,7 +70,8 @@ class Stage:
         """Jobs for an amount; on KAI first as many as the team's reserved queue holds, a queue of its own there."""
         size = self.size
         reserved = min(amount, self._reserved(team)) // size
-        queues = [_leaf_of(team) if reserved else ""] * reserved + [team.name] * (amount // size - reserved)
+        own = kai.reserved(self.plan, team, self.flavor) or ""
+        queues = [own] * reserved + [kai.regular(self.plan, team, self.flavor)] * (amount // size - reserved)
         jobs = [from_dict(self._job(team, number, queue)) for number, queue in enumerate(queues)]
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(self.client.create, jobs))
@@ -117,37 +116,15 @@ class Stage:
 
     def _remove(self) -> None:
         for name in self._namespaces():
-            self._gone(Namespace, name)
-        for team in self.teams:
-            if self._reserved(team):
-                self._gone(KaiQueue, _leaf_of(team))
-
-    def _gone(self, kind: Any, name: str) -> None:
-        """Asks for an object's removal; one that is not there, or already going, is fine."""
-        try:
-            self.client.delete(kind, name)
-        except ApiError as error:
-            if error.status.code not in (404, 409):
-                raise
+            try:
+                self.client.delete(Namespace, name)
+            except ApiError as error:  # it is gone, or already on its way
+                if error.status.code not in (404, 409):
+                    raise
 
     def _reserved(self, team: TeamPlan) -> int:
         """What KAI keeps in a queue of its own."""
         return team.shares[self.flavor.name].reserved if self.scheduler == "kai" else 0
-
-    def _leaf(self, team: TeamPlan) -> dict[str, Any]:
-        """KAI 0.12 schedules nothing in a queue that has no parent (KAI#621, mended in 0.13), so the reserved root gets
-        a leaf for the scene."""
-        amount = {"quota": self._reserved(team), "limit": self._reserved(team), "overQuotaWeight": 1}
-        unlimited = {"quota": UNLIMITED, "limit": UNLIMITED, "overQuotaWeight": 1}
-        return {
-            "apiVersion": API_VERSION,
-            "kind": "Queue",
-            "metadata": {"name": _leaf_of(team), "labels": {SCENE_LABEL: "true"}},
-            "spec": {
-                "parentQueue": team.name + RESERVED_SUFFIX,
-                "resources": {"gpu": amount, "cpu": unlimited, "memory": unlimited},
-            },
-        }
 
     def _namespace(self, team: TeamPlan) -> dict[str, Any]:
         """On Kueue it belongs to the team by its label; for KAI a label would only make other controllers give it queues."""
@@ -167,6 +144,8 @@ class Stage:
         """A Job of `size` pods with a unit each; without the annotation that ends them its pods run until deleted."""
         flavor, size = self.flavor, self.size
         of_kueue = self.scheduler == "kueue"
+        pool = kai.pool(self.plan, flavor)
+        of_kai = {"kai.scheduler/queue": queue, **({kai.NODE_POOL: pool} if pool else {})}
         unit = {} if flavor.unit == "cpu" else {flavor.resource: "1"}
         asks = {**unit, "cpu": milli_text(flavor.cpu), "memory": bytes_text(flavor.memory)}
         return {
@@ -183,7 +162,7 @@ class Stage:
                 "backoffLimit": 1000,  # a pod that KAI stops counts as failed
                 "template": {
                     "metadata": {
-                        "labels": {} if of_kueue else {"kai.scheduler/queue": queue},
+                        "labels": {} if of_kueue else of_kai,
                         "annotations": {"kueue.x-k8s.io/podset-unconstrained-topology": "true"}
                         if flavor.topology and of_kueue
                         else {},
@@ -204,10 +183,6 @@ class Stage:
                 },
             },
         }
-
-
-def _leaf_of(team: TeamPlan) -> str:
-    return f"scene-{team.name}{RESERVED_SUFFIX}"
 
 
 def _namespace_of(team: str) -> str:

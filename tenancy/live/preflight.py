@@ -26,7 +26,7 @@ import httpx2
 from lightkube import KubeConfig
 from lightkube.config.client_adapter import Client, ConnectionParams
 
-from ..kueue import AGREEMENT_LABEL
+from ..identity import AGREEMENT_LABEL, kind_of
 from .reach import require_reachable
 
 Object = Mapping[str, Any]
@@ -55,6 +55,9 @@ KINDS: Mapping[str, _Kind] = {
     "Cohort": _Kind("cohorts"),
     "ClusterQueue": _Kind("clusterqueues"),
     "Queue": _Kind("queues"),
+    "PriorityClass": _Kind("priorityclasses"),
+    "SchedulingShard": _Kind("schedulingshards"),
+    "Topology.kai.scheduler": _Kind("topologies", ("levels",)),
 }
 
 
@@ -122,7 +125,7 @@ class Cluster:
         make, with their API versions, also those that this one makes none of. Raises PreflightError."""
         by_kind: dict[str, dict[str, Object]] = {kind: {} for kind in versions}
         for body in wanted:
-            by_kind[body["kind"]][body["metadata"]["name"]] = body
+            by_kind[kind_of(body)][body["metadata"]["name"]] = body
         unserved, foreign, leaving, fixed, unmade = [list[str]() for _ in range(5)]
         different: dict[str, Object] = {}
         for kind, made in by_kind.items():

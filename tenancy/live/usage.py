@@ -22,8 +22,8 @@ import httpx2
 from lightkube import ApiError, Client
 from lightkube.utils.quantity import parse_quantity
 
+from .. import kai
 from ..agreement.hardware import Hardware, Unit
-from ..kai import RESERVED_SUFFIX
 from ..kueue import PROD_SUFFIX
 from ..plan import Plan, TeamPlan
 from .clients import ClusterQueue, KaiQueue
@@ -31,7 +31,6 @@ from .clients import ClusterQueue, KaiQueue
 if TYPE_CHECKING:
     from rich.table import Table
 
-KAI_GPU = "nvidia.com/gpu"
 SCHEDULERS = ("kueue", "kai")
 
 
@@ -132,17 +131,21 @@ def _kueue(client: Client, plan: Plan) -> dict[tuple[str, str], int]:
 
 
 def _kai(client: Client, plan: Plan) -> dict[tuple[str, str], int]:
-    """GPUs by (team, flavor): what Queues say is allocated. A part of a GPU counts as a whole one."""
+    """Units by (team, flavor): what Queues say is allocated of the flavor's resource (a status counts slices as they are,
+    only quota counts them as GPUs). A part of a unit counts as a whole one."""
+    if why := kai.refusal(plan):
+        raise NotThere(f"KAI has no queues for this agreement: {why}")
     queues = _queues(client, KaiQueue)
-    wanted = {t.name: [t.name, *([t.name + RESERVED_SUFFIX] if t.has_reserved else [])] for t in plan.teams}
-    _require("Queue", wanted, queues)
-    (flavor,) = plan.flavors
-    return {
-        (team, flavor.name): sum(
-            _whole(((queues[name].get("status") or {}).get("allocated") or {}).get(KAI_GPU)) for name in names
-        )
-        for team, names in wanted.items()
+    wanted = {
+        (team.name, flavor.name): kai.job_queues(plan, team, flavor) for flavor in plan.flavors for team in plan.teams
     }
+    _require("Queue", wanted, queues)
+
+    def allocated(queue: str, flavor: str) -> int:
+        status = queues[queue].get("status") or {}
+        return _whole((status.get("allocated") or {}).get(plan.flavor[flavor].resource))
+
+    return {key: sum(allocated(name, key[1]) for name in names) for key, names in wanted.items()}
 
 
 _READERS = {"kueue": _kueue, "kai": _kai}
@@ -162,7 +165,7 @@ def _queues(client: Client, kind: Any) -> dict[str, Mapping[str, Any]]:
         raise NotThere(f"the cluster does not let us read: {error}") from None
 
 
-def _require(kind: str, wanted: Mapping[str, Iterable[str]], there: Mapping[str, Any]) -> None:
+def _require(kind: str, wanted: Mapping[Any, Iterable[str]], there: Mapping[str, Any]) -> None:
     missing = [name for names in wanted.values() for name in names if name not in there]
     if missing:
         shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")

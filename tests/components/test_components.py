@@ -65,7 +65,13 @@ def registered(
     """A whole agreement's registrations by type and name, `ClusterQueue/a-ranking`; components by their type's last part."""
     args = TenancyAgreementArgs(agreement=agreement(), schedulers=schedulers or (Scheduler.KUEUE,))
     made = run(lambda: TenancyAgreement("a", args, opts()))
-    return {f"{it.type.rpartition(':')[2]}/{it.name}": it for it in made}
+    return {f"{_kind(it.type)}/{it.name}": it for it in made}
+
+
+def _kind(type_: str) -> str:
+    """KAI's Topology beside Kueue's, as `identity.kind_of` calls it."""
+    kind = type_.rpartition(":")[2]
+    return f"{kind}.kai.scheduler" if kind == "Topology" and "kai.scheduler" in type_ else kind
 
 
 def names(urns: tuple[str, ...] | list[str]) -> set[str]:
@@ -114,10 +120,15 @@ def test_every_object_itself_depends_on_what_it_stands_on() -> None:
         "ClusterQueue/a-ranking": {"Cohort/a-ranking"},
         "ClusterQueue/a-ranking-prod": {"Cohort/a-ranking"},
         "ClusterQueue/a-embeddings": {"Cohort/a-lab", "Queue/a-shared"},
+        "Topology.kai.scheduler/a-zonal": set(),
+        "PriorityClass/a-high": set(),
         "Queue/a-shared": set(),
         "Queue/a-search": {"Queue/a-shared"},
-        "Queue/a-ranking": {"Cohort/a-search", "Queue/a-search"},
-        "Queue/a-ranking-reserved": {"Cohort/a-search", "Queue/a-search"},
+        "Queue/a-ranking-shared": {"Cohort/a-search", "Queue/a-search"},
+        "Queue/a-ranking": {"Queue/a-ranking-shared"},
+        "Queue/a-ranking-prod": {"Queue/a-ranking-shared"},
+        "Queue/a-ranking-never-lent": {"Cohort/a-search", "Queue/a-search"},
+        "Queue/a-ranking-reserved": {"Queue/a-ranking-never-lent"},
         "Queue/a-embeddings": {"Cohort/a-lab", "Queue/a-shared"},
     }
 
@@ -228,10 +239,44 @@ def test_an_agreement_with_errors_is_refused_with_all_of_them() -> None:
     assert any(line.startswith("teams.a.lendable: 9 is more than guaranteed (8)") for line in said)
 
 
-def test_an_agreement_that_kai_cannot_keep_is_refused_by_name() -> None:
-    two = agreement(TWO_FLAVORS)
-    with pytest.raises(pulumi.RunError, match=r"KAI gets no queues for this agreement: .*gpu, slow"):
+def test_an_agreement_that_kai_would_mix_up_is_refused_by_name() -> None:
+    two = agreement(TWO_FLAVORS.replace("slow", "default"))
+    with pytest.raises(pulumi.RunError, match=r"KAI gets no queues for this agreement: node pool 'default'"):
         TenancyAgreementArgs(agreement=two, schedulers=BOTH)
+
+
+def test_on_kai_a_team_stands_in_the_tree_of_each_flavor_and_each_tree_on_its_shard() -> None:
+    made = run(
+        lambda: TenancyAgreement(
+            "a", TenancyAgreementArgs(agreement=agreement(TWO_FLAVORS), schedulers=(Scheduler.KAI,))
+        )
+    )
+    stands_on = {f"{_kind(it.type)}/{it.name}": names(it.depends_on) for it in made if it.is_object}
+    assert stands_on == {
+        "SchedulingShard/a-gpu": set(),
+        "SchedulingShard/a-slow": set(),
+        "Queue/a-shared-gpu": {"SchedulingShard/a-gpu"},
+        "Queue/a-shared-slow": {"SchedulingShard/a-slow"},
+        "Queue/a-a-gpu": {"Queue/a-shared-gpu", "Queue/a-shared-slow"},
+        "Queue/a-a-slow": {"Queue/a-shared-gpu", "Queue/a-shared-slow"},
+    }
+
+
+def test_a_team_says_which_kai_queues_its_jobs_may_name() -> None:
+    quota: list[TeamQuota] = []
+    cut = TWO_FLAVORS.replace(
+        "guaranteed = { gpu = 8 }", "guaranteed = { slow = 8 }\n    lendable = { slow = 4 }\n    prod = { slow = 2 }"
+    )
+    args = TeamQuotaArgs(plan=make_plan(agreement(cut)), team="a", schedulers=(Scheduler.KAI,))
+    run(lambda: quota.append(TeamQuota("a", args)))
+    found = {flavor: {use: it.name for use, it in uses.items()} for flavor, uses in quota[0].kai_queues.items()}
+    assert found == {
+        "gpu": {"regular": "a-gpu"},
+        "slow": {"regular": "a-slow", "reserved": "a-reserved-slow", "prod": "a-prod-slow"},
+    }
+    assert quota[0].queue.name == "a-gpu"
+    assert quota[0].reserved_queue and quota[0].reserved_queue.name == "a-reserved-slow"
+    assert quota[0].prod_queue and quota[0].prod_queue.name == "a-prod-slow"
 
 
 TWO_FLAVORS = """
@@ -251,7 +296,7 @@ TWO_FLAVORS = """
 def test_what_is_not_kept_exactly_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         registered(Scheduler.KAI)
-    assert "kai keeps 'prod' approximate for ranking" in caplog.text
+    assert "kai keeps 'guaranteed' approximate for ranking: exact in counts, in two queues" in caplog.text
 
 
 # --- the order of a change ----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from components import TenancyAgreement, TenancyAgreementArgs
 from components.objects import WRITE_ANNOTATIONS
 from tenancy.agreement import load
 from tenancy.fidelity import Scheduler
+from tenancy.identity import kind_of, reference
 from tenancy.plan import make_plan
 from tenancy.render import rendered
 
@@ -21,9 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 KUEUE, KAI = Scheduler.KUEUE, Scheduler.KAI
 AGREEMENTS = {
     "lab": (ROOT / "tenancy.toml", (KUEUE, KAI)),
-    "departments and prod": (ROOT / "examples" / "departments.toml", (KUEUE,)),
+    "departments and prod": (ROOT / "examples" / "departments.toml", (KUEUE, KAI)),
     "venus": (ROOT / "examples" / "venus.toml", (KUEUE, KAI)),
-    "production": (ROOT / "examples" / "production.toml", (KUEUE,)),
+    "production": (ROOT / "examples" / "production.toml", (KUEUE, KAI)),
     "one flavor, prod, department": (ROOT / "tests" / "agreements" / "prod-on-kai.toml", (KUEUE, KAI)),
 }
 Objects = dict[str, Any]
@@ -55,7 +56,7 @@ def from_pulumi(file: Path, *schedulers: Scheduler) -> Objects:
 
 
 def by_name(objects: list[Any]) -> Objects:
-    named = {f"{one['kind']}/{one['metadata']['name']}": plain(one) for one in objects}
+    named = {reference(one): plain(one) for one in objects}
     assert len(named) == len(objects)
     return named
 
@@ -77,12 +78,13 @@ def test_both_schedulers_together_are_both_alone() -> None:
 
 
 def test_what_the_preflight_asks_about_is_what_is_registered() -> None:
-    file = AGREEMENTS["departments and prod"][0]
+    """Two kinds of Topology among them."""
+    file = AGREEMENTS["production"][0]
     agreement = load(file).agreement
     assert agreement
-    args = TenancyAgreementArgs(agreement=agreement, schedulers=(KUEUE,))
-    assert by_name(args.objects()) == from_pulumi(file, KUEUE)
-    assert {one["kind"] for one in args.objects()} <= set(args.kinds)
+    args = TenancyAgreementArgs(agreement=agreement, schedulers=(KUEUE, KAI))
+    assert by_name(args.objects()) == from_pulumi(file, KUEUE, KAI)
+    assert {kind_of(one) for one in args.objects()} <= set(args.kinds)
 
 
 def test_components_build_no_object_of_their_own() -> None:

@@ -1,0 +1,21 @@
+"""What an object is called, and whose it is: what every builder, the components and the cluster's reader must agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+AGREEMENT_LABEL = "tenancy.dev/agreement"  # on every object we make; its value is the agreement's cluster
+# Kueue and KAI both have a Topology. KAI's goes by the name that kubectl knows it by among others of its kind.
+_TWICE = {("kai.scheduler", "Topology")}
+
+
+def kind_of(body: Mapping[str, Any]) -> str:
+    """The kind as a person names it, one name for one API: `ClusterQueue`, `Topology.kai.scheduler`."""
+    kind, group = str(body["kind"]), str(body["apiVersion"]).partition("/")[0]
+    return f"{kind}.{group}" if (group, kind) in _TWICE else kind
+
+
+def reference(body: Mapping[str, Any]) -> str:
+    """An object as a person names it: `ClusterQueue/training`."""
+    return f"{kind_of(body)}/{body['metadata']['name']}"
