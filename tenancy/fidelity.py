@@ -143,6 +143,11 @@ def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
     yield from _kueue_sharing(plan)
 
 
+def _weighted(plan: Plan) -> bool:
+    """Whether the agreement gives anybody another weight than the default."""
+    return bool(({it.weight for it in plan.teams} | {it.weight for it in plan.departments}) - {1000})
+
+
 def _kueue_sharing(plan: Plan) -> Iterator[tuple[str, _Case]]:
     """What Kueue's own Configuration switches on."""
     if plan.sharing.policy == "fair":
@@ -151,7 +156,7 @@ def _kueue_sharing(plan: Plan) -> Iterator[tuple[str, _Case]]:
             "Kueue's Configuration must have fairSharing (kueue-values.yaml)"
         )
         yield "weights", (_APPROXIMATE, how)
-    elif ({it.weight for it in plan.teams} | {it.weight for it in plan.departments}) - {1000}:
+    elif _weighted(plan):
         yield "weights", (_REFUSED, 'Kueue reads them only with [sharing] policy = "fair"')
     if plan.sharing.usage:
         how = "admissionScope of each queue; Kueue's Configuration must have admissionFairSharing (kueue-values.yaml)"
@@ -239,13 +244,13 @@ def _kai_priorities(plan: Plan) -> Iterator[tuple[str, _Case]]:
 
 
 def _kai_sharing(plan: Plan) -> Iterator[tuple[str, _Case]]:
-    if plan.sharing.policy == "fair":
-        yield "sharing", (_EXACT, "overQuotaWeight: what is over quota is divided by weight, and reclaimed to that end")
-    elif len(plan.teams) > 1:
+    if _weighted(plan) or plan.sharing.policy == "fair":
+        yield "weights", (_EXACT, "overQuotaWeight, for each flavor by itself")
+    if plan.sharing.policy == "first" and len(plan.teams) > 1:
         how = (
             "KAI always divides what is over quota, by weight: who borrows more may be stopped for one who borrows less"
         )
-        yield "sharing", (_APPROXIMATE, how)
+        yield "first come", (_APPROXIMATE, how)
     if plan.sharing.usage and any(kai.pool(plan, flavor) for flavor in plan.flavors):
         how = (
             "between queues, not between the namespaces of one: usageDBConfig of each shard, for which KAI's configuration "

@@ -93,8 +93,11 @@ def test_kai_has_past_usage_only_in_shards_of_ours() -> None:
 
 
 def test_kai_divides_by_weight_whether_asked_to_or_not() -> None:
-    assert levels(LAB, Scheduler.KAI, "sharing") == {"all": "approximate"}
-    assert levels("[sharing]\npolicy = 'fair'\n" + LAB, Scheduler.KAI, "sharing") == {"all": "exact"}
+    assert levels(LAB, Scheduler.KAI, "first come") == {"all": "approximate"}
+    assert levels(LAB, Scheduler.KAI, "weights") == {}
+    assert levels(LAB + "weight = 2\n", Scheduler.KAI, "weights") == {"all": "exact"}
+    fair = "[sharing]\npolicy = 'fair'\n" + LAB
+    assert (levels(fair, Scheduler.KAI, "weights"), levels(fair, Scheduler.KAI, "first come")) == ({"all": "exact"}, {})
 
 
 def test_the_lab_has_nothing_refused() -> None:

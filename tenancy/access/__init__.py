@@ -68,6 +68,9 @@ def team_objects(plan: Plan, team: TeamPlan, namespaces: Namespaces, *, kueue: b
 
 def kai_queues(plan: Plan) -> dict[str, list[str]]:
     """Per team, the KAI queues that its jobs may name; empty where KAI gets none."""
-    made = dict(kai_scheduler.files(plan))
-    found = {team.name: made.get(f"team-{team.name}.yaml", []) for team in plan.teams}
-    return {team: [one["metadata"]["name"] for one in queues] for team, queues in found.items() if queues}
+    if kai_scheduler.refusal(plan):
+        return {}
+    return {
+        team.name: [name for flavor in plan.flavors for name in kai_scheduler.job_queues(plan, team, flavor)]
+        for team in plan.teams
+    }
