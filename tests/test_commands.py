@@ -91,6 +91,29 @@ def test_check_of_a_right_agreement_as_json_is_an_empty_list(here: Path) -> None
     assert run("check", "--json") == (0, "[]\n", "")
 
 
+def test_check_live_without_a_cluster_exits_2(here: Path) -> None:
+    code, out, err = run("check", "--live", "--kubeconfig", "no.yaml")
+    assert (code, out) == (2, "") and err.startswith("there is no kubeconfig at no.yaml")
+
+
+def test_check_live_of_a_wrong_agreement_asks_no_cluster(here: Path) -> None:
+    (here / "tenancy.toml").write_text(WRONG)
+    code, out, err = run("check", "--live", "--kubeconfig", "no.yaml")
+    assert (code, err) == (2, "") and "80 is more than guaranteed (16)" in out
+
+
+def test_a_cluster_without_live_is_a_mistake(here: Path) -> None:
+    code, out, err = run("check", "--context", "prod")
+    assert (code, out) == (2, "") and "add --live" in err
+
+
+def test_check_loads_no_cluster_client(here: Path) -> None:
+    """It answers in half the time of one that does."""
+    text = "import sys; from tenancy.cli import app; app(['check'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert not {"lightkube", "rich.table", "tenancy.capacity", "tenancy.live", "tenancy.lab"} & set(done.stdout.split())
+
+
 @pytest.mark.parametrize("command", ["check", "show", "render"])
 def test_a_file_that_is_not_there_exits_2(here: Path, command: str) -> None:
     code, out, err = run(command, "no.toml")

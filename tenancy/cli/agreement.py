@@ -1,16 +1,39 @@
-"""`check` and `schema`: what needs nothing but the file."""
+"""`check` and `schema`: what needs nothing but the file; `check --live` also the nodes of a cluster."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 from . import common
-from .common import DEFAULT_FILE, WRONG_INPUT, File, Json
+from .common import DEFAULT_FILE, NO, WRONG_INPUT, File, Json
+from .status import Context, Kubeconfig, Lab, kubeconfig_of
+
+if TYPE_CHECKING:
+    from ..agreement import Loaded
+
+Live = Annotated[bool, typer.Option("--live", help="Also compare the flavors with the nodes of a cluster.")]
 
 
-def check(file: File = DEFAULT_FILE, json: Json = False) -> None:
-    """Find every problem of an agreement: file:line:col, path, what is wrong, what would be right."""
-    import typer
+def check(
+    file: File = DEFAULT_FILE,
+    live: Live = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    lab: Lab = None,
+    json: Json = False,
+) -> None:
+    """Find every problem of an agreement: file:line:col, path, what is wrong, what would be right.
 
+    With --live also what is not so on the nodes of a cluster, and which team's promise is short: exit 1 then.
+    """
+    if not live and (given := [kubeconfig, context, lab]) != [None] * len(given):
+        common.stop("--kubeconfig, --context and --lab say which cluster: add --live")
     found = common.loaded(file)
+    if live and found.agreement is not None:
+        _live(file, found, kubeconfig_of(kubeconfig, context, lab), context, json)
+        return
     if json:
         common.print_json([finding.as_json() for finding in found.findings])
     else:
@@ -22,6 +45,36 @@ def check(file: File = DEFAULT_FILE, json: Json = False) -> None:
             print(f"{file}: {summary(found.agreement)}")
     if found.agreement is None:
         raise typer.Exit(WRONG_INPUT)
+
+
+def _live(file: str, found: Loaded, kubeconfig: str | None, context: str | None, json: bool) -> None:
+    """The agreement's own findings, then what the nodes are like."""
+    from ..agreement.findings import Finding
+    from ..agreement.positions import Positions
+    from ..capacity import compare, show
+    from ..live import clients, nodes, reach
+    from ..plan import make_plan
+
+    assert found.agreement is not None
+    plan = make_plan(found.agreement)
+    try:
+        with open(file, encoding="utf-8") as stream:
+            positions = Positions(stream.read())
+        report = compare(plan, nodes.read(clients.connect(kubeconfig, context)))
+    except (reach.Unreachable, nodes.Unreadable, OSError) as error:
+        common.stop(str(error), WRONG_INPUT)
+
+    def place(finding: Finding) -> Finding:
+        return finding.at(file, *positions.of(finding.path, key=finding.on_key))
+
+    if json:
+        common.print_json({"findings": [it.as_json() for it in found.findings], **show.as_json(report, place)})
+    else:
+        for finding in found.findings:
+            print(finding)
+        show.print_report(report, place)
+    if not report.as_agreed:
+        raise typer.Exit(NO)
 
 
 def schema() -> None:
