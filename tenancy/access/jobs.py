@@ -135,7 +135,8 @@ def label(job: str, key: str) -> str:
 
 def labels(job: str, found: str, key: str) -> str:
     """Every value that the job and its pod templates have of a label."""
-    return f"([{label(job, key)}] + {found}.map(t, {label('t', key)})).filter(v, v != '')"
+    others = f"({job}.kind == 'Pod' ? [] : {found})"
+    return f"([{label(job, key)}] + {others}.map(t, {label('t', key)})).filter(v, v != '')"
 
 
 def owners(job: str) -> str:

@@ -10,7 +10,7 @@ from ..names import NAMESPACE, name_problem, text_problem
 from ..quantity import MAX_QUANTITY
 from .flavors import nearest
 
-# The namespace operator leaves these out, and so does every rule of ours (facts of namespace-configuration-operator 1.2).
+# The namespace operator leaves these out, and so do our rules, but for `default`, where nobody has GPUs (decision 21).
 SYSTEM_NAMESPACES = ("default", "kueue-system", "kai-scheduler", "kai-resource-reservation", "kubevirt", "gpu-operator")
 SYSTEM_PREFIXES = ("kube-", "openshift-")
 
