@@ -128,6 +128,7 @@ def _kueue_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
         )
         yield "whole or not at all", (_APPROXIMATE, how)
     yield "own namespaces", (_EXACT, "a team's queues take jobs only from namespaces that carry its label")
+    yield from _access(plan)
     yield "CPU and memory", (_EXACT, "quota in each flavor's ratio, lent and borrowed as the units are")
     if any(flavor.topology for flavor in plan.flavors):
         how = "topologyName of the flavor; a job asks for a level by annotation, and one that asks for none is packed by host"
@@ -161,6 +162,26 @@ def _kueue_sharing(plan: Plan) -> Iterator[tuple[str, _Case]]:
     if plan.sharing.usage:
         how = "admissionScope of each queue; Kueue's Configuration must have admissionFairSharing (kueue-values.yaml)"
         yield "usage", (_EXACT, how)
+
+
+def _access(plan: Plan) -> Iterator[tuple[str, _Case]]:
+    """What Kubernetes keeps, not the scheduler."""
+    if plan.access:
+        how = "the API server refuses a job that asks for GPUs and names no queue of its namespace; Kueue must manage its kind"
+        yield "who may do what", (_EXACT, how)
+    if plan.prod_priority and any(team.has_prod for team in plan.teams):
+        if plan.access:
+            how = "given by a policy that Kubernetes serves from 1.36 on; on an older cluster jobs name it themselves"
+            yield "prod priority", (_EXACT, how)
+        else:
+            how = "only for jobs that name it: the policy that gives it to prod jobs comes with [access]"
+            yield "prod priority", (_APPROXIMATE, how)
+    if any(team.machines for team in plan.teams):
+        how = (
+            "a quota of their number and of the memory of their pods; a live migration needs one pod more for a while, "
+            "for which a full quota has no room"
+        )
+        yield "machines", (_APPROXIMATE, how)
 
 
 def _kai(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Iterator[tuple[str, _Case]]:
@@ -220,6 +241,11 @@ def _kai_all(plan: Plan) -> Iterator[tuple[str, _Case]]:
     how = "by PodGroup; a plain Job gets one for each pod in KAI 0.12, and later unless its minimum of members is set"
     yield "whole or not at all", (_APPROXIMATE, how)
     how = "a pod is taken at its word which queue it belongs to: who may name which is not KAI's to check"
+    if plan.access:
+        how = (
+            "policies refuse another team's queue on pods and on the kinds of job they know; KAI reads it off the topmost "
+            "owner of a pod, and of another kind takes it at its word"
+        )
     yield "own namespaces", (_APPROXIMATE, how)
     how = "beside GPUs not limited by queue, as a reclaim of GPUs would fail on them: a job may take more of a node than its share"
     if any(flavor.unit == "cpu" for flavor in plan.flavors):

@@ -156,3 +156,38 @@ def test_the_report_is_a_table_of_one_row_each() -> None:
 
 def test_a_level_is_one_of_three_words() -> None:
     assert [level.value for level in Level] == ["exact", "approximate", "refused"]
+
+
+# --- what Kubernetes keeps ------------------------------------------------------------------------------------------
+
+PEOPLE = (
+    ONE_FLAVOR
+    + """
+[priorities]
+prod-workload = 1000
+[teams.a]
+guaranteed = 8
+prod = 2
+machines = { namespace = "vms", count = 2, vcpus = 1, memory = "1Gi" }
+"""
+)
+TABLE = '[access]\nplatform_groups = ["gpu-platform"]\n'
+
+
+def test_without_access_nobody_gives_a_prod_job_its_priority() -> None:
+    assert levels(PEOPLE, Scheduler.KUEUE, "prod priority") == {"all": "approximate"}
+    assert levels(PEOPLE + TABLE, Scheduler.KUEUE, "prod priority") == {"all": "exact"}
+    assert "1.36" in found(PEOPLE + TABLE, Scheduler.KUEUE, "prod priority")["all"].how
+    assert levels(PEOPLE, Scheduler.KUEUE, "who may do what") == {}
+
+
+def test_a_full_quota_of_machines_has_no_room_for_a_migration() -> None:
+    assert "live migration" in found(PEOPLE, Scheduler.KUEUE, "machines")["all"].how
+    assert levels(LAB, Scheduler.KUEUE, "machines") == {}
+
+
+def test_policies_do_not_see_every_owner_that_kai_believes() -> None:
+    with_access, without = (found(text, Scheduler.KAI, "own namespaces")["all"] for text in (PEOPLE + TABLE, PEOPLE))
+    assert with_access.level is without.level is Level.APPROXIMATE
+    assert "topmost owner" in with_access.how
+    assert "topmost owner" not in without.how
