@@ -69,9 +69,6 @@ class TenancyAgreementArgs:
 class TenancyAgreement(pulumi.ComponentResource):
     """Everything a cluster needs to keep an agreement."""
 
-    teams: Mapping[str, TeamQuota]
-    """What each team is promised."""
-
     def __init__(self, name: str, args: TenancyAgreementArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TenancyAgreement", name, {}, opts)
         self._name, self._given = name, opts or pulumi.ResourceOptions()
@@ -83,7 +80,9 @@ class TenancyAgreement(pulumi.ComponentResource):
         if Scheduler.KAI in args.schedulers:
             trees += self._kai_trees(plan)
         self.teams = self._teams(plan, args, trees)
+        """What each team is promised."""
         self.queues = {team: quota.queue.name for team, quota in self.teams.items()}
+        """The queue that each team's regular jobs name."""
         self.register_outputs({"cluster": plan.cluster, "queues": self.queues})
 
     def _teams(
@@ -99,7 +98,7 @@ class TenancyAgreement(pulumi.ComponentResource):
             after = given if team.name in getting else []
             made[team.name] = TeamQuota(
                 f"{self._name}-{team.name}",
-                TeamQuotaArgs(plan=plan, team=team.name, schedulers=args.schedulers),
+                TeamQuotaArgs(agreement=plan, team=team.name, schedulers=args.schedulers),
                 self._child([*(tree[team.department] for tree in trees), *after]),
             )
             if team.name in giving:
@@ -112,14 +111,14 @@ class TenancyAgreement(pulumi.ComponentResource):
         """All that is no team's; returns the Cohort of each department, and under None the root."""
         topologies = {
             it.name: TopologyTree(
-                f"{self._name}-{it.name}", TopologyTreeArgs(plan=plan, topology=it.name), self._child()
+                f"{self._name}-{it.name}", TopologyTreeArgs(agreement=plan, topology=it.name), self._child()
             )
             for it in kueue.topologies(plan)
         }
         flavors = [
             GpuFlavor(
                 f"{self._name}-{it.name}",
-                GpuFlavorArgs(plan=plan, flavor=it.name),
+                GpuFlavorArgs(agreement=plan, flavor=it.name),
                 self._child([topologies[tree.name].topology] if (tree := kueue.topology_of(plan, it)) else []),
             )
             for it in plan.flavors

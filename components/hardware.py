@@ -14,16 +14,18 @@ from dataclasses import dataclass
 import pulumi
 
 from tenancy import kueue
+from tenancy.agreement import Agreement
 from tenancy.plan import Plan
 
-from .objects import KubernetesObject, named, register
+from .objects import named, register
+from .source import plan_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class TopologyTreeArgs:
-    """Which topology of the plan."""
+    """Which topology of the agreement."""
 
-    plan: Plan
+    agreement: Agreement | Plan
     topology: str
     """Its name in the agreement, or that of the plan's own topology of hosts; node label keys come from there, widest
     domain first (1 to 16, Kueue's limit)."""
@@ -32,21 +34,22 @@ class TopologyTreeArgs:
 class TopologyTree(pulumi.ComponentResource):
     """A Kueue Topology: the levels that topology-aware scheduling packs a job's pods by."""
 
-    topology: KubernetesObject
-    """The Topology; flavors refer to it by `topologyName`."""
-
     def __init__(self, name: str, args: TopologyTreeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TopologyTree", name, {}, opts)
-        tree = named("topology", args.topology, {it.name: it for it in kueue.topologies(args.plan)})
-        self.topology = register(self, name, kueue.topology(args.plan, tree), opts)
-        self.register_outputs({"topologyName": self.topology.name})
+        plan = plan_of(args.agreement)
+        tree = named("topology", args.topology, {it.name: it for it in kueue.topologies(plan)})
+        self.topology = register(self, name, kueue.topology(plan, tree), opts)
+        """The Topology."""
+        self.topology_name = self.topology.name
+        """What flavors refer to it by."""
+        self.register_outputs({"topologyName": self.topology_name})
 
 
 @dataclass(frozen=True, kw_only=True)
 class GpuFlavorArgs:
-    """Which flavor of the plan."""
+    """Which flavor of the agreement."""
 
-    plan: Plan
+    agreement: Agreement | Plan
     flavor: str
     """Its name in the agreement; labels, taints and topology come from there."""
 
@@ -54,11 +57,12 @@ class GpuFlavorArgs:
 class GpuFlavor(pulumi.ComponentResource):
     """A Kueue ResourceFlavor: a kind of hardware, tied to nodes by their labels."""
 
-    flavor: KubernetesObject
-    """The ResourceFlavor; every queue's quota names it."""
-
     def __init__(self, name: str, args: GpuFlavorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:GpuFlavor", name, {}, opts)
-        body = kueue.resource_flavor(args.plan, named("flavor", args.flavor, args.plan.flavor))
+        plan = plan_of(args.agreement)
+        body = kueue.resource_flavor(plan, named("flavor", args.flavor, plan.flavor))
         self.flavor = register(self, name, body, opts)
-        self.register_outputs({"flavorName": self.flavor.name})
+        """The ResourceFlavor."""
+        self.flavor_name = self.flavor.name
+        """What every queue's quota refers to it by."""
+        self.register_outputs({"flavorName": self.flavor_name})

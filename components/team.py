@@ -7,23 +7,25 @@ the other way round, and a queue with running jobs, which Kueue holds, keeps its
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
 
 from tenancy import kai, kueue
+from tenancy.agreement import Agreement
 from tenancy.fidelity import Scheduler
 from tenancy.plan import Plan, TeamPlan
 
 from .objects import KubernetesObject, Object, named, register
+from .source import plan_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class TeamQuotaArgs:
-    """Which team of the plan, for which schedulers."""
+    """Which team of the agreement, for which schedulers."""
 
-    plan: Plan
+    agreement: Agreement | Plan
     team: str
     """Its name in the agreement. Amounts come from there, in whole units of each flavor (GPUs, MIG slices or CPUs)."""
     schedulers: tuple[Scheduler, ...] = (Scheduler.KUEUE,)
@@ -32,37 +34,42 @@ class TeamQuotaArgs:
 class TeamQuota(pulumi.ComponentResource):
     """What one team is promised: ClusterQueue (and with `prod` a Cohort and two queues) in Kueue, Queues in KAI."""
 
-    queue: KubernetesObject
-    """The queue that the team's regular jobs name, with and without `prod`: Kueue's where it is written for, else KAI's, of
-    the first flavor where there are several (`kai_queues`). With one flavor the name is the same in both."""
-    prod_queue: KubernetesObject | None
-    """The ClusterQueue of the prod slice, where the team has one and Kueue is written for; else KAI's first."""
-    reserved_queue: KubernetesObject | None
-    """The KAI Queue of what the team never lends, where it keeps something back and KAI is written for: the first
-    flavor's of which it does."""
-    kai_queues: Mapping[str, Mapping[str, KubernetesObject]]
-    """By flavor, the KAI Queues that jobs may name, by what they are for: `regular`, and where there are such `reserved` and
-    `prod`."""
-
     def __init__(self, name: str, args: TeamQuotaArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TeamQuota", name, {}, opts)
         self._name, self._given = name, opts
-        team = named("team", args.team, args.plan.team)
+        plan = plan_of(args.agreement)
+        team = named("team", args.team, plan.team)
         made: list[KubernetesObject] = []
         if Scheduler.KUEUE in args.schedulers:
-            made += self._in_kueue(args.plan, team)
+            made += self._in_kueue(plan, team)
         if Scheduler.KAI in args.schedulers:
-            made += self._in_kai(args.plan, team)
+            made += self._in_kai(plan, team)
         self.objects = {it.reference: it for it in made}
         of_kai = Scheduler.KAI in args.schedulers
-        self.kai_queues = self._by_flavor(args.plan, team) if of_kai else {}
+        self.kai_queues = self._by_flavor(plan, team) if of_kai else {}
+        """By flavor, the KAI Queues that jobs may name, by what they are for: `regular`, and where there are such `reserved`
+        and `prod`."""
         self.queue = self.objects.get(f"ClusterQueue/{team.name}") or self._first("regular") or made[0]
+        """The queue that the team's regular jobs name, with and without `prod`: Kueue's where it is written for, else KAI's,
+        of the first flavor where there are several (`kai_queues`). With one flavor the name is the same in both."""
         self.prod_queue = self.objects.get(f"ClusterQueue/{team.name}{kueue.PROD_SUFFIX}") or self._first("prod")
+        """The ClusterQueue of the prod slice, where the team has one and Kueue is written for; else KAI's first."""
         self.reserved_queue = self._first("reserved")
-        outputs = {"queue": self.queue, "prodQueue": self.prod_queue, "reservedQueue": self.reserved_queue}
-        by_flavor = {flavor: {use: it.name for use, it in uses.items()} for flavor, uses in self.kai_queues.items()}
-        named_queues = {key: it.name for key, it in outputs.items() if it}
-        self.register_outputs(named_queues | ({"kaiQueues": by_flavor} if by_flavor else {}))
+        """The KAI Queue of what the team never lends, where it keeps something back and KAI is written for: the first
+        flavor's of which it does."""
+        self.queue_name = self.queue.name
+        self.prod_queue_name = self.prod_queue.name if self.prod_queue else None
+        self.reserved_queue_name = self.reserved_queue.name if self.reserved_queue else None
+        self.kai_queue_names = {
+            flavor: {use: it.name for use, it in uses.items()} for flavor, uses in self.kai_queues.items()
+        }
+        outputs = {
+            "queueName": self.queue_name,
+            "prodQueueName": self.prod_queue_name,
+            "reservedQueueName": self.reserved_queue_name,
+            "kaiQueueNames": self.kai_queue_names,
+        }
+        self.register_outputs({key: it for key, it in outputs.items() if it})
 
     def _in_kueue(self, plan: Plan, team: TeamPlan) -> list[KubernetesObject]:
         """The first object is the team's node in the tree; the others, if any, stand under it."""

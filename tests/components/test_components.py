@@ -89,7 +89,7 @@ def test_every_name_says_whose_child_it_is() -> None:
 def test_the_engine_of_the_tests_refuses_a_name_twice() -> None:
     def twice() -> None:
         for _ in range(2):
-            TeamQuota("ranking", TeamQuotaArgs(plan=plan(), team="ranking"))
+            TeamQuota("ranking", TeamQuotaArgs(agreement=plan(), team="ranking"))
 
     with pytest.raises(AssertionError, match="Duplicate resource URN"):
         run(twice)
@@ -184,17 +184,17 @@ def test_every_component_registers_its_outputs() -> None:
 
 def test_a_team_names_its_queues() -> None:
     outputs = registered(*BOTH)["TeamQuota/a-ranking"].outputs
-    assert outputs["queue"] == "ranking"
-    assert outputs["prodQueue"] == "ranking-prod"
-    assert outputs["reservedQueue"] == "ranking-reserved"
+    assert outputs["queueName"] == "ranking"
+    assert outputs["prodQueueName"] == "ranking-prod"
+    assert outputs["reservedQueueName"] == "ranking-reserved"
 
 
 def test_a_team_without_prod_names_no_prod_queue() -> None:
-    assert set(registered()["TeamQuota/a-embeddings"].outputs) == {"queue", "_registered"}
+    assert set(registered()["TeamQuota/a-embeddings"].outputs) == {"queueName", "_registered"}
 
 
 def test_a_team_has_its_name_as_queue_in_kai_alone() -> None:
-    assert registered(Scheduler.KAI)["TeamQuota/a-ranking"].outputs["queue"] == "ranking"
+    assert registered(Scheduler.KAI)["TeamQuota/a-ranking"].outputs["queueName"] == "ranking"
 
 
 def test_the_agreement_names_the_queue_of_every_team() -> None:
@@ -203,10 +203,10 @@ def test_the_agreement_names_the_queue_of_every_team() -> None:
 
 def test_parts_stand_alone() -> None:
     def program() -> None:
-        topology = TopologyTree("tree", TopologyTreeArgs(plan=plan(), topology="zonal"))
+        topology = TopologyTree("tree", TopologyTreeArgs(agreement=plan(), topology="zonal"))
         opts = pulumi.ResourceOptions(depends_on=[topology])
-        GpuFlavor("hardware", GpuFlavorArgs(plan=plan(), flavor="gpu"), opts)
-        TeamQuota("quota", TeamQuotaArgs(plan=plan(), team="ranking"))
+        GpuFlavor("hardware", GpuFlavorArgs(agreement=plan(), flavor="gpu"), opts)
+        TeamQuota("quota", TeamQuotaArgs(agreement=plan(), team="ranking"))
 
     made = {it.name: it for it in run(program) if it.is_object}
     assert set(made) == {"tree", "hardware", "quota", "quota-prod"}
@@ -215,9 +215,9 @@ def test_parts_stand_alone() -> None:
 @pytest.mark.parametrize(("part", "name"), [("team", "rankin"), ("flavor", "gpus"), ("topology", "zone")])
 def test_a_part_that_is_not_in_the_agreement_is_refused_with_the_nearest(part: str, name: str) -> None:
     parts: dict[str, Callable[[], object]] = {
-        "team": lambda: TeamQuota("x", TeamQuotaArgs(plan=plan(), team=name)),
-        "flavor": lambda: GpuFlavor("x", GpuFlavorArgs(plan=plan(), flavor=name)),
-        "topology": lambda: TopologyTree("x", TopologyTreeArgs(plan=plan(), topology=name)),
+        "team": lambda: TeamQuota("x", TeamQuotaArgs(agreement=plan(), team=name)),
+        "flavor": lambda: GpuFlavor("x", GpuFlavorArgs(agreement=plan(), flavor=name)),
+        "topology": lambda: TopologyTree("x", TopologyTreeArgs(agreement=plan(), topology=name)),
     }
     near = {"team": "ranking", "flavor": "gpu", "topology": "zonal"}[part]
     with pytest.raises(pulumi.RunError, match=f"no {part} '{name}' in the agreement; did you mean '{near}'"):
@@ -267,7 +267,7 @@ def test_a_team_says_which_kai_queues_its_jobs_may_name() -> None:
     cut = TWO_FLAVORS.replace(
         "guaranteed = { gpu = 8 }", "guaranteed = { slow = 8 }\n    lendable = { slow = 4 }\n    prod = { slow = 2 }"
     )
-    args = TeamQuotaArgs(plan=make_plan(agreement(cut)), team="a", schedulers=(Scheduler.KAI,))
+    args = TeamQuotaArgs(agreement=make_plan(agreement(cut)), team="a", schedulers=(Scheduler.KAI,))
     run(lambda: quota.append(TeamQuota("a", args)))
     found = {flavor: {use: it.name for use, it in uses.items()} for flavor, uses in quota[0].kai_queues.items()}
     assert found == {
