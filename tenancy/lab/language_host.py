@@ -19,7 +19,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
 from typing import IO, Any
@@ -88,8 +88,10 @@ class Children:
 
 
 class Host(language_pb2_grpc.LanguageRuntimeServicer):
-    def __init__(self, engine: str, runner: Path, children: Children) -> None:
-        self.engine, self.runner, self.children = engine, runner, children
+    """What a host of any language does."""
+
+    def __init__(self, engine: str, children: Children) -> None:
+        self.engine, self.children = engine, children
 
     def Handshake(self, request: Any, context: Any) -> lang.LanguageHandshakeResponse:
         self.engine = request.engine_address or self.engine
@@ -98,32 +100,17 @@ class Host(language_pb2_grpc.LanguageRuntimeServicer):
     def GetPluginInfo(self, request: Any, context: Any) -> plugin_pb2.PluginInfo:
         return plugin_pb2.PluginInfo(version=VERSION)
 
-    def GetRequiredPackages(self, request: Any, context: Any) -> lang.GetRequiredPackagesResponse:
-        return lang.GetRequiredPackagesResponse(packages=packages(interpreter(request.info)))
-
-    def Run(self, request: lang.RunRequest, context: grpc.ServicerContext) -> lang.RunResponse:
+    def run(
+        self, args: list[str], request: lang.RunRequest, context: grpc.ServicerContext, extra: Mapping[str, str] = {}
+    ) -> lang.RunResponse:
         """Runs a program to its end. Its output is ours, which the engine shows."""
-        options = {
-            "monitor": request.monitor_address,
-            "engine": self.engine,
-            "project": request.project,
-            "root_directory": request.info.root_directory,
-            "stack": request.stack,
-            "pwd": request.pwd,
-            "dry_run": "true" if request.dryRun else "false",
-            "parallel": str(request.parallel),
-            "organization": request.organization,
-        }
-        program = Path(request.info.program_directory, request.info.entry_point or request.program)
-        env = os.environ | {
+        env = {
+            **os.environ,
+            **extra,
             "PULUMI_CONFIG": json.dumps(dict(request.config)),
             "PULUMI_CONFIG_SECRET_KEYS": json.dumps(list(request.configSecretKeys)),
         }
-        args = [str(interpreter(request.info)), "-u", str(self.runner)]
-        for name, value in options.items():
-            if value:
-                args += [f"--{name}", value]
-        child = self.children.start([*args, str(program), *request.args], env=env, cwd=request.pwd or None)
+        child = self.children.start([*args, *request.args], env=env, cwd=request.pwd or None)
         context.add_callback(lambda: self.children.end(child))
         code = child.wait()
         if code == 0:
@@ -132,28 +119,17 @@ class Host(language_pb2_grpc.LanguageRuntimeServicer):
             return lang.RunResponse(bail=True)
         return lang.RunResponse(error=f"the program ended with exit code {code}")
 
-    def RunPlugin(
-        self, request: lang.RunPluginRequest, context: grpc.ServicerContext
-    ) -> Iterator[lang.RunPluginResponse]:
-        """Runs a plugin (a component provider, a policy pack) and streams what it says until it ends."""
-        module = ["-m", "pulumi.policy"] if request.kind == "analyzer" else []
-        program = [str(Path(request.info.program_directory))]
-        args = list(request.args)
-        ordered = [*args[:1], *program, *args[1:]] if module else [*program, *args]
-        env = dict(entry.split("=", 1) for entry in request.env) or dict(os.environ)
-        child = self.children.start(
-            [str(interpreter(request.info)), "-u", *module, *ordered],
-            env=env,
-            cwd=request.pwd or request.info.program_directory,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+    def listen(
+        self, args: list[str], context: grpc.ServicerContext, env: Mapping[str, str], cwd: str
+    ) -> Iterator[tuple[str, bytes] | int]:
+        """Runs a child to its end: what it says, each line with the name of its stream, and at last its exit code."""
+        child = self.children.start(args, env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         context.add_callback(lambda: self.children.end(child))
-        said: queue.Queue[lang.RunPluginResponse | None] = queue.Queue()
+        said: queue.Queue[tuple[str, bytes] | None] = queue.Queue()
 
         def listen(name: str, stream: IO[bytes]) -> None:
             for line in stream:
-                said.put(lang.RunPluginResponse(**{name: line}))  # type: ignore[arg-type]
+                said.put((name, line))
             said.put(None)
 
         assert child.stdout and child.stderr
@@ -168,20 +144,70 @@ class Host(language_pb2_grpc.LanguageRuntimeServicer):
                 yield message
         code = child.wait()
         self.children.running.discard(child)
-        yield lang.RunPluginResponse(exitcode=max(code, 0))
+        yield max(code, 0)
 
     def Cancel(self, request: Any, context: Any) -> Empty:
         self.children.end_all()
         return Empty()
 
 
-def serve(engine: str, runner: Path) -> None:
+class PythonHost(Host):
+    """`runner` is the SDK's `pulumi-language-python-exec`."""
+
+    def __init__(self, engine: str, children: Children, runner: Path) -> None:
+        super().__init__(engine, children)
+        self.runner = runner
+
+    def GetRequiredPackages(self, request: Any, context: Any) -> lang.GetRequiredPackagesResponse:
+        return lang.GetRequiredPackagesResponse(packages=packages(interpreter(request.info)))
+
+    def InstallDependencies(self, request: Any, context: Any) -> Iterator[lang.InstallDependenciesResponse]:
+        """Nothing: programs and plugins run in an environment that is there already."""
+        return iter(())
+
+    def Run(self, request: lang.RunRequest, context: grpc.ServicerContext) -> lang.RunResponse:
+        options = {
+            "monitor": request.monitor_address,
+            "engine": self.engine,
+            "project": request.project,
+            "root_directory": request.info.root_directory,
+            "stack": request.stack,
+            "pwd": request.pwd,
+            "dry_run": "true" if request.dryRun else "false",
+            "parallel": str(request.parallel),
+            "organization": request.organization,
+        }
+        args = [str(interpreter(request.info)), "-u", str(self.runner)]
+        for name, value in options.items():
+            if value:
+                args += [f"--{name}", value]
+        program = Path(request.info.program_directory, request.info.entry_point or request.program)
+        return self.run([*args, str(program)], request, context)
+
+    def RunPlugin(
+        self, request: lang.RunPluginRequest, context: grpc.ServicerContext
+    ) -> Iterator[lang.RunPluginResponse]:
+        """Runs a plugin (a component provider, a policy pack) and streams what it says until it ends."""
+        module = ["-m", "pulumi.policy"] if request.kind == "analyzer" else []
+        program = [str(Path(request.info.program_directory))]
+        args = list(request.args)
+        ordered = [*args[:1], *program, *args[1:]] if module else [*program, *args]
+        env = dict(entry.split("=", 1) for entry in request.env) or dict(os.environ)
+        command = [str(interpreter(request.info)), "-u", *module, *ordered]
+        for heard in self.listen(command, context, env, request.pwd or request.info.program_directory):
+            if isinstance(heard, int):
+                yield lang.RunPluginResponse(exitcode=heard)
+            else:
+                yield lang.RunPluginResponse(**{heard[0]: heard[1]})  # type: ignore[arg-type]
+
+
+def serve(make: Callable[[Children], Host]) -> None:
     """Serves until the engine ends us, or ends itself: then our parent changes, and nobody would ever call again."""
     children = Children()
     server = grpc.server(
         futures.ThreadPoolExecutor(max_workers=16), options=[("grpc.max_receive_message_length", 1 << 30)]
     )
-    language_pb2_grpc.add_LanguageRuntimeServicer_to_server(Host(engine, runner, children), server)
+    language_pb2_grpc.add_LanguageRuntimeServicer_to_server(make(children), server)
     port = server.add_insecure_port("127.0.0.1:0")
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -200,7 +226,8 @@ def main(argv: list[str]) -> int:
     if len(argv) < 2 or argv[0] != "--runner":
         print("usage: language_host --runner FILE ENGINE_ADDRESS", file=sys.stderr)
         return 2
-    serve(argv[-1] if len(argv) > 2 else "", Path(argv[1]))
+    engine, runner = argv[-1] if len(argv) > 2 else "", Path(argv[1])
+    serve(lambda children: PythonHost(engine, children, runner))
     return 0
 
 

