@@ -85,6 +85,12 @@ def shared(labs: Path, plan: Plan) -> Folder:
 
 
 @pytest.fixture(scope="session")
+def empty(labs: Path, plan: Plan) -> Path:
+    """The kubeconfig of a lab with Kueue and no agreement. A test writes what it likes and leaves nothing."""
+    return lab.up(plan, "empty").kubeconfig
+
+
+@pytest.fixture(scope="session")
 def client(shared: Folder) -> Client:
     return connect(str(shared.kubeconfig))
 

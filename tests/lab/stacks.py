@@ -1,6 +1,6 @@
-"""A Pulumi project of its own with this repo's program in it, on a cluster: what a test does with it, and what is there after.
+"""A Pulumi project of its own on a cluster: what a test does with it, and what is there after.
 
-The state, the configuration and the agreement lie in a temporary folder; the program and the packages are this repo's.
+The state, the configuration and the agreement lie in a temporary folder. The program is this repo's (`Project`), or any.
 """
 
 from __future__ import annotations
@@ -41,38 +41,33 @@ class Done:
 
 
 @dataclass
-class Project:
-    """A stack named `test`. `settings` are its `tenancy:` keys."""
+class Stack:
+    """A stack of the program in `folder`, on the cluster of `kubeconfig`. `settings` are its `tenancy:` keys."""
 
     folder: Path
     kubeconfig: Path
     settings: dict[str, str] = field(default_factory=dict)
-    extra: dict[str, str] = field(default_factory=dict)
+    stack: str = "test"
+    languages: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in PROGRAM:
-            (self.folder / name).symlink_to(ROOT / name)
         (self.folder / "state").mkdir()
         self.environment = {
-            **tools.environment("pulumi", "kubectl"),
+            **tools.environment("pulumi", "kubectl", *self.languages),
+            "KUBECONFIG": str(self.kubeconfig),
             "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}?metadata=skip",  # docs/decisions/0003
             "PULUMI_CONFIG_PASSPHRASE": "",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
         }
-        self.pulumi("stack", "init", "test").ok()
-        self.set(kubeconfig=str(self.kubeconfig), agreement="tenancy.toml", timeout="2m")
+        self.pulumi("stack", "init", self.stack).ok()
 
     def set(self, **settings: str) -> None:
         """Configuration, written at once (`pulumi config set` takes a second for each key)."""
         self.settings |= settings
         lines = [f"  tenancy:{key}: {json.dumps(value)}" for key, value in self.settings.items()]
-        salt = [
-            it for it in (self.folder / "Pulumi.test.yaml").read_text().splitlines() if it.startswith("encryptionsalt")
-        ]
-        (self.folder / "Pulumi.test.yaml").write_text("\n".join([*salt, "config:", *lines]) + "\n")
-
-    def agree(self, text: str) -> None:
-        (self.folder / "tenancy.toml").write_text(text)
+        file = self.folder / f"Pulumi.{self.stack}.yaml"
+        salt = [it for it in file.read_text().splitlines() if it.startswith("encryptionsalt")]
+        file.write_text("\n".join([*salt, "config:", *lines]) + "\n")
 
     def pulumi(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
         return self._done(["pulumi", *arguments, "--non-interactive"], env)
@@ -139,6 +134,20 @@ class Project:
             check=False,
         )
         return Done(done.returncode, done.stdout)
+
+
+@dataclass
+class Project(Stack):
+    """This repo's program, with an agreement of the test."""
+
+    def __post_init__(self) -> None:
+        for name in PROGRAM:
+            (self.folder / name).symlink_to(ROOT / name)
+        super().__post_init__()
+        self.set(kubeconfig=str(self.kubeconfig), agreement="tenancy.toml", timeout="2m")
+
+    def agree(self, text: str) -> None:
+        (self.folder / "tenancy.toml").write_text(text)
 
 
 def lacking(wanted: Any, there: Any, path: str = "") -> Iterable[str]:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tenancy import kueue
-from tenancy.lab import lab
 from tenancy.manifest import dump_all
 
 from .conftest import plan_of
@@ -46,17 +45,10 @@ def many(teams: int) -> str:
     )
 
 
-@pytest.fixture(scope="module")
-def kubeconfig(labs: Path) -> Iterator[Path]:
-    """A lab of its own: the agreements written to it here are not the lab's."""
-    yield lab.up(plan_of(SMALL), "program").kubeconfig
-    lab.down("program")
-
-
 @pytest.fixture
-def project(kubeconfig: Path, tmp_path: Path) -> Iterator[Project]:
+def project(empty: Path, tmp_path: Path) -> Iterator[Project]:
     """A stack that has never been updated, on a cluster with nothing on it."""
-    it = Project(tmp_path, kubeconfig)
+    it = Project(tmp_path, empty)
     it.agree(SMALL)
     yield it
     it.wipe()

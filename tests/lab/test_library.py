@@ -1,0 +1,202 @@
+"""The examples for library users, each run as its user would run it: Python from an installed wheel, YAML, TypeScript."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tenancy.agreement import Agreement, Cluster, Flavor, Team, load
+from tenancy.plan import Plan, make_plan
+from tenancy.render import rendered
+
+from .stacks import ROOT, Stack, lacking
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+EXAMPLES = ROOT / "examples"
+# What the Python and the TypeScript example make of their headcount, 12, 6 and 6 people for 32 GPUs.
+BY_HEADCOUNT = Agreement(
+    cluster=Cluster(name="lab"),
+    flavors={"gpu": Flavor(nodes=4, gpus_per_node=8)},
+    teams={
+        team: Team(guaranteed=32 * people // 24)
+        for team, people in (("training", 12), ("research", 6), ("inference", 6))
+    },
+)
+
+
+def plan_of_file(file: Path) -> Plan:
+    agreement = load(file).agreement
+    assert agreement
+    return make_plan(agreement)
+
+
+@pytest.fixture
+def example(empty: Path, tmp_path: Path) -> Path:
+    """An empty folder where an example would lie in a checkout, with what examples refer to in its place."""
+    for name in ("provider", "tenancy.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    folder = tmp_path / "examples" / "it"
+    folder.parent.mkdir()
+    return folder
+
+
+def copied(name: str, folder: Path) -> Path:
+    left = shutil.ignore_patterns("node_modules", "sdks", "Pulumi.*.yaml", "__pycache__")
+    shutil.copytree(EXAMPLES / name, folder, ignore=left)
+    return folder
+
+
+def whole_life(stack: Stack, plan: Plan, env: Mapping[str, str] | None = None) -> None:
+    """`up` makes what `tenancy render` writes, a second one changes nothing, `destroy` leaves nothing."""
+    try:
+        stack.up().ok()
+        files = [text for name, text in rendered(plan).items() if name.startswith("kueue/")]
+        bodies = [body for text in files for body in yaml.safe_load_all(text)]
+        wanted = {f"{it['kind']}/{it['metadata']['name']}": it for it in bodies}
+        there = stack.on_cluster()
+        assert sorted(there) == sorted(wanted)
+        assert [it for name, body in wanted.items() for it in lacking(body, there[name], name)] == []
+        queues = yaml.safe_load(stack.pulumi("stack", "output", "--json", env=env).ok().said)["queues"]
+        assert queues == {team.name: team.name for team in plan.teams}
+        stack.up("--expect-no-changes", env=env).ok()
+        stack.pulumi("destroy", "--yes", "--skip-preview", "--suppress-progress", env=env).ok()
+        assert stack.on_cluster() == {}
+    finally:
+        stack.wipe()
+
+
+def test_python_from_an_installed_wheel(empty: Path, example: Path) -> None:
+    copied("library", example)
+    python = installed(example.parent)
+    (example / "Pulumi.yaml").write_text(
+        "name: gpus\nruntime: {name: python, options: {virtualenv: ../venv}}\n"  # nothing of the checkout is in it
+    )
+    stack = Stack(example, empty)
+    whole_life(stack, make_plan(BY_HEADCOUNT))
+    where = "import components, tenancy; print(components.__path__[0], tenancy.__path__[0])"
+    for package in subprocess.check_output([python, "-c", where], cwd=example, text=True).split():
+        assert Path(package).is_relative_to(example.parent / "venv")
+        assert (Path(package) / "py.typed").exists()
+
+
+def installed(folder: Path) -> Path:
+    """A new environment with the wheel of this checkout and what its `pulumi` extra asks for, at the locked versions."""
+    uv = shutil.which("uv") or shutil.which("uv", path=Path(tools_cache(), "uv", "bin"))
+    if uv is None:
+        pytest.skip("uv is not installed (tools/setup gets it)")
+    python = folder / "venv" / "bin" / "python"
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = folder.glob("tenancy-*.whl")
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder / "venv"], check=True)
+    locked = folder / "constraints.txt"
+    pins = [it.partition(" ;")[0].rstrip(" \\") for it in (ROOT / "requirements.lock").read_text().splitlines()]
+    locked.write_text("\n".join(it for it in pins if it[:1].isalpha()))
+    install = [uv, "pip", "install", "--quiet", "--python", python, "--constraint", locked, f"{wheel}[pulumi]"]
+    subprocess.run(install, cwd=folder, check=True)
+    return python
+
+
+def tools_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tenancy")
+
+
+def test_a_yaml_program(empty: Path, example: Path) -> None:
+    stack = Stack(copied("yaml", example), empty, languages=("languages",))
+    whole_life(stack, plan_of_file(ROOT / "tenancy.toml"))
+
+
+def test_a_yaml_program_with_a_wrong_agreement_is_told_in_its_own_words(empty: Path, example: Path) -> None:
+    """One stack, several mistakes: each of them fails the preview, and none shows a stack of calls."""
+    stack = Stack(copied("yaml", example), empty, languages=("languages",))
+    program = yaml.safe_load((example / "Pulumi.yaml").read_text())
+    given = program["resources"]["gpus"]["properties"]
+    tables = {
+        "cluster": {"name": "lab"},
+        "flavors": {"gpu": {"nodes": 4, "gpus_per_node": 8}},
+        "teams": {"training": {"guaranteed": 16, "lendable": 17}},
+    }
+    lends_too_much = "teams.training.lendable: 17 is more than guaranteed (16); write at most 16, or raise guaranteed"
+    text = '[cluster]\nname = "lab"\n[flavors.gpu]\nnodes = 4\ngpus_per_node = 8\n[teams.training]\nguaranteed = 16\nlendable = 17\n'
+    for agreement, said in (
+        ({"file": "nowhere.toml"}, "nowhere.toml:1:1: cannot be read"),
+        ({"text": text}, f"<agreement>:8:12: {lends_too_much}"),
+        ({"tables": tables}, lends_too_much),
+        ({"file": "../../tenancy.toml", "tables": tables}, "agreement: has file and tables; give it as one of"),
+    ):
+        given["agreement"] = agreement
+        (example / "Pulumi.yaml").write_text(yaml.safe_dump(program))
+        done = stack.preview()
+        assert done.code != 0, done.said
+        assert said in done.said
+        assert "Traceback" not in done.said and 'File "' not in done.said
+
+
+def test_the_parts_of_an_agreement_from_yaml(empty: Path, example: Path) -> None:
+    """A team that brings its own queue beside a root that is another stack's: the component writes the team and no more."""
+    example.mkdir()
+    (example / "Pulumi.yaml").write_text(PARTS)
+    stack = Stack(example, empty, languages=("languages",))
+    try:
+        stack.up().ok()
+        assert sorted(stack.on_cluster()) == [
+            "ClusterQueue/ranking",
+            "ClusterQueue/ranking-prod",
+            "Cohort/ranking",
+            "ResourceFlavor/gpu",
+            "Topology/zonal",
+        ]
+        shown = yaml.safe_load(stack.pulumi("stack", "output", "--json").ok().said)
+        assert shown == {"queue": "ranking", "prod": "ranking-prod", "flavor": "gpu", "topology": "zonal"}
+    finally:
+        stack.wipe()
+
+
+PARTS = """
+name: parts
+runtime: yaml
+packages: {tenancy: ../../provider}
+variables:
+  agreement:
+    text: |
+      [cluster]
+      name = "lab"
+      [topologies.zonal]
+      levels = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+      [flavors.gpu]
+      nodes = 4
+      gpus_per_node = 8
+      topology = "zonal"
+      [teams.ranking]
+      guaranteed = 16
+      prod = 8
+resources:
+  tree: {type: "tenancy:TopologyTree", properties: {agreement: "${agreement}", topology: zonal}}
+  hardware: {type: "tenancy:GpuFlavor", properties: {agreement: "${agreement}", flavor: gpu}, options: {dependsOn: ["${tree}"]}}
+  ranking: {type: "tenancy:TeamQuota", properties: {agreement: "${agreement}", team: ranking}, options: {dependsOn: ["${hardware}"]}}
+outputs:
+  queue: ${ranking.queueName}
+  prod: ${ranking.prodQueueName}
+  flavor: ${hardware.flavorName}
+  topology: ${tree.topologyName}
+"""
+
+
+def test_a_typescript_program(empty: Path, example: Path) -> None:
+    if not (shutil.which("node") and shutil.which("npm")):
+        pytest.skip("Node.js is not installed")
+    stack = Stack(copied("typescript", example), empty, languages=("languages",))
+    lock = (example / "package-lock.json").read_text()
+    stack.pulumi("install").ok()
+    assert (example / "package-lock.json").read_text() == lock  # what is committed is what npm makes of package.json
+    assert '"resolved": "http' not in lock
+    # The first run checks types, as a user's does; the later ones would only check the same ones again, and take as long.
+    whole_life(stack, make_plan(BY_HEADCOUNT), {"PULUMI_NODEJS_TRANSPILE_ONLY": "true"})
