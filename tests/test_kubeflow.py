@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from samples import ONE_FLAVOR, kueue_objects, plan
+import pytest
+import yaml
+from samples import ONE_FLAVOR, PRODUCTION, ROOT, kueue_objects, plan
 
 from tenancy import access
 from tenancy.access import Namespaces
+from tenancy.agreement.quantity import parse_bytes
 
 TWO = (
     ONE_FLAVOR
@@ -68,3 +73,44 @@ def test_a_profile_counts_no_gpus() -> None:
 def test_profiles_are_there_where_the_operator_sees_to_the_rest() -> None:
     made = access.objects(plan(TWO), Namespaces.OPERATOR)
     assert {it["metadata"]["name"] for it in made if it["kind"] == "Profile"} == set(OWNERS)
+
+
+# --- examples/jobs are written for flavors of examples/production.toml -----------------------------------------------
+
+JOBS = sorted((ROOT / "examples" / "jobs").glob("*.yaml"))
+
+
+def values(of: Any, key: str) -> Iterator[Any]:
+    """Everything that stands under a key, however deep."""
+    if isinstance(of, dict):
+        yield from (value for name, value in of.items() if name == key)
+        of = list(of.values())
+    if isinstance(of, list):
+        for one in of:
+            yield from values(one, key)
+
+
+@pytest.mark.parametrize("path", JOBS, ids=lambda it: it.name)
+def test_a_template_asks_in_the_ratio_of_the_flavor_that_it_names(path: Path) -> None:
+    body = yaml.safe_load(path.read_text())
+    production = plan(PRODUCTION.read_text())
+    selectors = list(values(body, "nodeSelector"))
+    (flavor,) = (it for it in production.flavors if it.node_labels == selectors[0])
+    assert all(it == selectors[0] for it in selectors)
+    asks = [it for it in values(body, "requests") if flavor.resource in it]
+    assert asks
+    for it in asks:
+        units = it[flavor.resource]
+        assert it["cpu"] * 1000 == units * flavor.cpu
+        assert parse_bytes(it["memory"]) == units * flavor.memory
+
+
+@pytest.mark.parametrize("path", JOBS, ids=lambda it: it.name)
+def test_a_template_is_packed_by_a_level_that_there_is(path: Path) -> None:
+    body = yaml.safe_load(path.read_text())
+    levels = {level for it in plan(PRODUCTION.read_text()).topologies for level in it.levels}
+    packed = [
+        value for kind in ("required", "preferred") for value in values(body, f"kueue.x-k8s.io/podset-{kind}-topology")
+    ]
+    assert set(packed) <= levels
+    assert packed or body["kind"] in ("Job", "Notebook", "RayJob")

@@ -19,7 +19,7 @@ from ..live.reach import Unreachable, require_reachable
 from . import tools
 from .folder import LabError
 
-SERVED_TIMEOUT = 30  # seconds for a new kind to be served
+SERVED_TIMEOUT = 90  # seconds for new kinds to be served; 2 on an idle machine, 30 were too few for a busy one
 EVERY = 0.2  # seconds between two looks
 
 
