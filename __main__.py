@@ -5,7 +5,6 @@ cluster that does not answer, names that are taken.
 """
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,18 +16,18 @@ from tenancy.live.preflight import Cluster, PreflightError
 from tenancy.live.reach import Unreachable
 
 
-def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> Mapping[str, Any]:
-    """Refuses what could not be written whole and sees to what a killed update left. Returns the record, if it matters."""
+def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> TenancyAgreementArgs:
+    """Refuses what could not be written whole and sees to what a killed update left. Returns what can be written."""
     cluster = Cluster(settings.kubeconfig, settings.context)
     found = cluster.look(args.agreement.cluster.name, args.kinds, args.objects())
     record = recorded_objects() if found.different or found.unmade else {}
     if refusals := found.refusals(record, adopt=settings.adopt, prune=settings.prune):
         raise pulumi.RunError("\n".join(refusals))
     if left := found.left(record):
-        pulumi.log.warn(f"left by an update that was killed, and removed by `pulumi up`: {', '.join(left)}")
+        pulumi.log.warn(f"left by a killed update, removed by `pulumi up` (a Namespace: its label): {', '.join(left)}")
         if not pulumi.runtime.is_dry_run():
             cluster.remove(args.kinds, left)
-    return record
+    return replace(args, before=record, without=found.absent)
 
 
 # The SDK sends every debug message, five for each resource, in a call that waits for the engine: a third of a preview's
@@ -40,9 +39,9 @@ if loaded.agreement is None:
     raise pulumi.RunError("\n".join(map(str, loaded.findings)))
 for advice in loaded.findings:
     pulumi.log.info(str(advice))
-args = TenancyAgreementArgs(agreement=loaded.agreement, schedulers=settings.schedulers)
+args = TenancyAgreementArgs(agreement=loaded.agreement, schedulers=settings.schedulers, namespaces=settings.namespaces)
 try:
-    args = replace(args, before=clear_the_way(args, settings))
+    args = clear_the_way(args, settings)
 except (Unreachable, PreflightError) as error:
     raise pulumi.RunError(str(error)) from None
 provider = cluster_provider("cluster", kubeconfig=settings.kubeconfig, context=settings.context)

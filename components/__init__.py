@@ -14,6 +14,7 @@ an order, and a name that later code can wait for.
 from .agreement import TenancyAgreement, TenancyAgreementArgs
 from .cluster import cluster_provider, recorded_objects
 from .hardware import GpuFlavor, GpuFlavorArgs, TopologyTree, TopologyTreeArgs
+from .namespace import TeamNamespace, TeamNamespaceArgs
 from .objects import KubernetesObject
 from .settings import Settings
 from .source import agreement_from_file, agreement_from_text, agreement_from_values, plan_of
@@ -24,6 +25,8 @@ __all__ = [
     "GpuFlavorArgs",
     "KubernetesObject",
     "Settings",
+    "TeamNamespace",
+    "TeamNamespaceArgs",
     "TeamQuota",
     "TeamQuotaArgs",
     "TenancyAgreement",

@@ -9,17 +9,19 @@ children's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pulumi
 
-from tenancy import kai, kueue
+from tenancy import access, kai, kueue
+from tenancy.access import Namespaces
 from tenancy.agreement import Agreement, check, errors
 from tenancy.fidelity import Level, Scheduler, subjects_text, verdicts
 from tenancy.plan import Plan, make_plan
 
 from .hardware import GpuFlavor, GpuFlavorArgs, TopologyTree, TopologyTreeArgs
+from .namespace import TeamNamespace, TeamNamespaceArgs
 from .objects import KubernetesObject, Object, register
 from .order import gets, gives
 from .team import TeamQuota, TeamQuotaArgs
@@ -43,9 +45,13 @@ class TenancyAgreementArgs:
 
     agreement: Agreement
     schedulers: tuple[Scheduler, ...] = (Scheduler.KUEUE,)
+    namespaces: Namespaces = Namespaces.LISTED
+    """Whether what a team's namespaces get is written here, for those the agreement lists, or left to the namespace operator."""
     before: Mapping[str, Object] = field(default_factory=dict)
     """The objects of the last update (`recorded_objects`), where there is one: a change is then written in an order that
     promises nothing twice."""
+    without: Collection[str] = ()
+    """Kinds that the cluster does not serve and that can be left out; the preview says what is lost."""
 
     def __post_init__(self) -> None:
         """Raises RunError, with everything that is wrong, for an agreement or a scheduler that cannot be written."""
@@ -57,13 +63,16 @@ class TenancyAgreementArgs:
     @property
     def kinds(self) -> Mapping[str, str]:
         """Every kind (`identity.kind_of`) that an agreement may make for these schedulers, with its API version."""
-        return {kind: version for it in self.schedulers for kind, version in _KINDS[it].items()}
+        return {kind: version for it in self.schedulers for kind, version in _KINDS[it].items()} | dict(access.KINDS)
 
     def objects(self) -> list[Object]:
         """What will be registered, as plain data: the same that `tenancy render` writes."""
         plan = make_plan(self.agreement)
         made = {Scheduler.KUEUE: kueue.objects, Scheduler.KAI: kai.objects}
-        return [one for it in self.schedulers for one in made[it](plan)]
+        found = [one for it in self.schedulers for one in made[it](plan)]
+        kueue_too, kai_too = (it in self.schedulers for it in (Scheduler.KUEUE, Scheduler.KAI))
+        found += access.objects(plan, self.namespaces, kueue=kueue_too, kai=kai_too)
+        return [one for one in found if one["kind"] not in self.without]
 
 
 class TenancyAgreement(pulumi.ComponentResource):
@@ -74,6 +83,8 @@ class TenancyAgreement(pulumi.ComponentResource):
         self._name, self._given = name, opts or pulumi.ResourceOptions()
         plan = make_plan(args.agreement)
         self._say_what_is_not_exact(plan, args.schedulers)
+        if args.without:
+            pulumi.log.warn(f"the cluster serves no {', '.join(args.without)}: {access.WITHOUT}", self)
         trees = []
         if Scheduler.KUEUE in args.schedulers:
             trees.append(self._kueue_tree(plan))
@@ -81,6 +92,7 @@ class TenancyAgreement(pulumi.ComponentResource):
             trees += self._kai_trees(plan)
         self.teams = self._teams(plan, args, trees)
         """What each team is promised."""
+        self._access(plan, args)
         self.queues = {team: quota.queue.name for team, quota in self.teams.items()}
         """The queue that each team's regular jobs name."""
         self.register_outputs({"cluster": plan.cluster, "queues": self.queues})
@@ -142,6 +154,28 @@ class TenancyAgreement(pulumi.ComponentResource):
             departments = zip(plan.departments, kai.department_queues(plan, flavor), strict=True)
             trees.append({None: shared} | {it.name: self._register(queue, [shared]) for it, queue in departments})
         return trees
+
+    def _access(self, plan: Plan, args: TenancyAgreementArgs) -> None:
+        """LocalQueues, or what the operator makes them from, come after all the queues they are for."""
+        queues = {team: list(quota.objects.values()) for team, quota in self.teams.items()}
+        every_queue = [queue for group in queues.values() for queue in group]
+        kueue, kai = (it in args.schedulers for it in (Scheduler.KUEUE, Scheduler.KAI))
+        for body in access.cluster_wide(plan, args.namespaces, kueue=kueue, kai=kai):
+            if body["kind"] not in args.without:
+                self._register(body, every_queue)
+        for team in plan.teams:
+            for namespace in access.namespaces_of(team):
+                TeamNamespace(
+                    f"{self._name}-{namespace}",
+                    TeamNamespaceArgs(
+                        plan=plan,
+                        team=team.name,
+                        namespace=namespace,
+                        namespaces=args.namespaces,
+                        schedulers=args.schedulers,
+                    ),
+                    self._child(queues[team.name]),
+                )
 
     def _register(self, body: Object, after: Sequence[pulumi.Resource] = ()) -> KubernetesObject:
         name = f"{self._name}-{body['metadata']['name']}"

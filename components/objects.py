@@ -16,8 +16,11 @@ a registered object has more than a rendered one.
 
 The name of a resource is part of its URN, and two URNs for one object are a trap: Pulumi applies the object under the new
 name, then deletes it under the old. So names are made of what the cluster calls the object, and of nothing that may change
-while the object stays (a team's department, whether it has prod). A replacement, as when the provider is replaced, would fall
-into the same trap, so it deletes first.
+while the object stays (a team's department, whether it has prod, which team a namespace is of). A replacement, as when the
+provider is replaced, would fall into the same trap, so it deletes first.
+
+A Namespace is somebody's, with all that is in it. What we write of it is a NamespacePatch: it makes the namespace where there is
+none, owns the label and nothing else, and when it goes, takes the label off and leaves the namespace.
 """
 
 from __future__ import annotations
@@ -29,14 +32,18 @@ from typing import Any, TypeVar
 
 import pulumi
 
-from tenancy.identity import reference
+from tenancy.identity import FIELD_MANAGER, reference
 
-FIELD_MANAGER = "tenancy"
 WRITE_ANNOTATIONS: Mapping[str, str] = {
     "pulumi.com/patchFieldManager": FIELD_MANAGER,
     "pulumi.com/patchForce": "true",
     "pulumi.com/deletionPropagationPolicy": "background",
 }
+REPLACED_FOR: Mapping[str, tuple[str, ...]] = {"LocalQueue": ("spec.clusterQueue",)}
+"""Fields that the cluster lets nobody change, where a new object in place of the old is what a change means."""
+PATCHED = ("Namespace",)
+RETAINED = ("Profile",)
+"""What holds a person's work: Kubeflow deletes the namespace that it made for a Profile when the Profile goes."""
 PROVIDER_VERSION = version("pulumi-kubernetes")
 
 Object = Mapping[str, Any]
@@ -49,12 +56,18 @@ class KubernetesObject(pulumi.CustomResource):
     def __init__(self, name: str, body: Object, opts: pulumi.ResourceOptions) -> None:
         self.reference = reference(body)
         self.name = str(body["metadata"]["name"])
-        super().__init__(f"kubernetes:{body['apiVersion']}:{body['kind']}", name, written(body), opts)
+        super().__init__(_type(body), name, written(body), opts)
 
     @property
     def object_name(self) -> pulumi.Output[str]:
         """The object's name, known once the object is on the cluster: what later resources wait for."""
         return self.urn.apply(lambda _: self.name)
+
+
+def _type(body: Object) -> str:
+    """As the SDK calls it: the group without a name is `core`."""
+    version, kind = body["apiVersion"], body["kind"]
+    return f"kubernetes:{version if '/' in version else f'core/{version}'}:{kind}{'Patch' if kind in PATCHED else ''}"
 
 
 def written(body: Object) -> dict[str, Any]:
@@ -90,6 +103,8 @@ def register(
         depends_on=list(after) or inherited.depends_on,
         custom_timeouts=inherited.custom_timeouts,
         delete_before_replace=True,
+        replace_on_changes=list(REPLACED_FOR.get(body["kind"], ())),
+        retain_on_delete=True if body["kind"] in RETAINED else None,
         version=PROVIDER_VERSION,
     )
     return KubernetesObject(name, body, opts)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pulumi
 
+from tenancy.access import Namespaces
 from tenancy.fidelity import Scheduler
 
 
@@ -24,6 +25,9 @@ class Settings:
     """The agreement's file, from the project's folder."""
     schedulers: tuple[Scheduler, ...] = (Scheduler.KUEUE,)
     """Which schedulers it is written for."""
+    namespaces: Namespaces = Namespaces.LISTED
+    """Who writes what a team's namespace gets: `listed`, this stack, for those in the agreement; `operator`, the namespace
+    operator, for all that carry a team's label."""
     kubeconfig: str | None = None
     """A path from the project's folder, or the text of one; without it KUBECONFIG or the user's own."""
     context: str | None = None
@@ -50,6 +54,9 @@ class Settings:
             for it in schedulers
             if it not in set(Scheduler)
         ]
+        namespaces = config.get("namespaces") or cls.namespaces
+        if namespaces not in set(Namespaces):
+            wrong.append(f"tenancy:namespaces: {namespaces!r} is none of {', '.join(Namespaces)}")
         if not config.get("agreement"):
             wrong.append("tenancy:agreement names no file; set it: pulumi config set tenancy:agreement tenancy.toml")
         if wrong:
@@ -57,6 +64,7 @@ class Settings:
         return cls(
             agreement=config.require("agreement"),
             schedulers=tuple(dict.fromkeys(map(Scheduler, schedulers))) or cls.schedulers,
+            namespaces=Namespaces(namespaces),
             kubeconfig=config.get("kubeconfig"),
             context=config.get("context"),
             protect=bool(config.get_bool("protect")),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 AGREEMENT_LABEL = "tenancy.dev/agreement"  # on every object we make; its value is the agreement's cluster
+FIELD_MANAGER = "tenancy"  # the one name that we write fields under (server-side apply)
 # Kueue and KAI both have a Topology. KAI's goes by the name that kubectl knows it by among others of its kind.
 _TWICE = {("kai.scheduler", "Topology")}
 
@@ -17,5 +18,6 @@ def kind_of(body: Mapping[str, Any]) -> str:
 
 
 def reference(body: Mapping[str, Any]) -> str:
-    """An object as a person names it: `ClusterQueue/training`."""
-    return f"{kind_of(body)}/{body['metadata']['name']}"
+    """An object as a person names it: `ClusterQueue/training`, with its namespace where it has one: `LocalQueue/alice/default`."""
+    metadata = body["metadata"]
+    return "/".join(filter(None, (kind_of(body), metadata.get("namespace"), metadata["name"])))

@@ -1,6 +1,6 @@
 """The files an agreement becomes, written all or none, and compared with those that are there.
 
-DIR is render's own: `kueue/*.yaml`, `kai/*.yaml`, `fidelity.md` and, where Kueue itself must be set for the agreement,
+DIR is render's own: `kueue/*.yaml`, `kai/*.yaml`, `access/*.yaml`, `fidelity.md` and, where Kueue itself must be set for the agreement,
 `kueue-values.yaml` for its chart. A file in it that the agreement no longer makes goes
 with the next render if it carries our first line; any other refuses the render, so a slip removes nobody's work. The new
 folder is complete beside the old one before one rename puts it in place, so that an interrupted render leaves either the
@@ -21,7 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import configuration, fidelity, kai, kueue
+from . import access, configuration, fidelity, kai, kueue
+from .access import Namespaces
 from .manifest import dump_all
 from .plan import Plan
 from .swap import swap
@@ -44,12 +45,13 @@ class Difference:
     lines: tuple[str, ...] = ()
 
 
-def rendered(plan: Plan) -> dict[str, str]:
+def rendered(plan: Plan, namespaces: Namespaces = Namespaces.LISTED) -> dict[str, str]:
     """Every file, by its path in DIR."""
     head = f"{HEADER}{plan.cluster}; edits are overwritten.\n"
+    folders = {"kueue": kueue.files(plan), "kai": kai.files(plan), "access": access.files(plan, namespaces)}
     files = {
         f"{folder}/{name}": head + dump_all(objects)
-        for folder, made in (("kueue", kueue.files(plan)), ("kai", kai.files(plan)))
+        for folder, made in folders.items()
         for name, objects in made
         if objects
     }

@@ -174,6 +174,17 @@ def test_render_writes_the_folder(here: Path) -> None:
     assert (here / "out" / "kueue" / "team-training.yaml").exists()
 
 
+def test_render_leaves_namespaces_to_the_operator_where_it_is_told(here: Path) -> None:
+    assert run("render", "--out", "out", "--namespaces", "operator") == (0, "out: 10 files\n", "")
+    assert "kind: NamespaceConfig" in Path("out/access/cluster.yaml").read_text()
+    code, out, _ = run("render", "--out", "out", "--check")
+    assert code == 1 and "out/access/cluster.yaml: should not be there" in out
+
+
+def test_render_names_both_who_may_write_what_a_namespace_gets(here: Path) -> None:
+    assert run("render", "--namespaces", "none") == (2, "", "--namespaces none: there are listed and operator\n")
+
+
 def test_render_check_agrees_with_what_render_wrote(here: Path) -> None:
     run("render", "--out", "out")
     assert run("render", "--out", "out", "--check") == (0, "out: 9 files agree\n", "")

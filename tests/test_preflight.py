@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +15,12 @@ from tenancy.live.preflight import Cluster, Found, PreflightError, covers
 
 VERSION = "kueue.x-k8s.io/v1beta2"
 KINDS = {"ResourceFlavor": VERSION, "Cohort": VERSION, "ClusterQueue": VERSION}
+INSIDE = {
+    "Namespace": "v1",
+    "Profile": "kubeflow.org/v1",
+    "LocalQueue": VERSION,
+    "NamespaceConfig": "redhatcop.redhat.io/v1alpha1",
+}
 
 
 def body(kind: str, name: str, **spec: Any) -> dict[str, Any]:
@@ -32,18 +40,22 @@ def leaving(kind: str, name: str) -> dict[str, Any]:
 class FakeServer:
     """An API server that serves the kinds it has a list for, in pages of two."""
 
-    def __init__(self, *objects: Mapping[str, Any], serves: tuple[str, ...] = tuple(KINDS), busy: int = 0) -> None:
+    def __init__(self, *objects: Mapping[str, Any], serves: tuple[str, ...] = (*KINDS, *INSIDE), busy: int = 0) -> None:
         resources = {preflight.KINDS[kind].resource: kind for kind in serves}
         self.lists = {name: [it for it in objects if it["kind"] == kind] for name, kind in resources.items()}
         self.busy, self.forbidden, self.deleted = busy, "", list[str]()
+        self.patched: list[tuple[str, str, Any]] = []
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
-        parts = request.url.path.removeprefix(f"/apis/{VERSION}/").split("/")
+        parts = re.sub("^/(apis/[^/]+|api)/[^/]+/", "", request.url.path).split("/")
         if self.busy:
             self.busy -= 1
             return httpx2.Response(429, json={"message": "storage is (re)initializing"})
         if self.forbidden:
             return httpx2.Response(403, json={"message": self.forbidden})
+        if request.method == "PATCH":
+            self.patched.append((parts[-1], str(request.url.query, "ascii"), json.loads(request.content)))
+            return httpx2.Response(200, json={})
         if parts[0] not in self.lists:
             return httpx2.Response(404, text="404 page not found")
         if request.method == "DELETE":
@@ -51,6 +63,8 @@ class FakeServer:
             return httpx2.Response(200, json={})
         start = int(request.url.params.get("continue", 0))
         items = self.lists[parts[0]]
+        if "/api/" in request.url.path:  # in a list, Kubernetes' own kinds do not say what they are
+            items = [{key: value for key, value in it.items() if key not in ("apiVersion", "kind")} for it in items]
         onward = {"continue": str(start + 2)} if start + 2 < len(items) else {}
         return httpx2.Response(200, json={"metadata": onward, "items": items[start : start + 2]})
 
@@ -61,8 +75,8 @@ def cluster(server: FakeServer) -> Cluster:
     return it
 
 
-def look(server: FakeServer, *wanted: Mapping[str, Any]) -> Found:
-    return cluster(server).look("lab", KINDS, wanted)
+def look(server: FakeServer, *wanted: Mapping[str, Any], kinds: Mapping[str, str] = KINDS) -> Found:
+    return cluster(server).look("lab", kinds, wanted)
 
 
 def refusals(found: Found, record: Mapping[str, Any] | None = None, **stack: bool) -> list[str]:
@@ -176,6 +190,79 @@ def test_removal_is_of_what_was_named() -> None:
     server = FakeServer(A, B)
     cluster(server).remove(KINDS, ["ClusterQueue/a", "Cohort/b"])
     assert server.deleted == ["clusterqueues/a", "cohorts/b"]
+
+
+# --- namespaces, and what is in them ------------------------------------------------------------------------------------
+
+
+def namespace(team: str | None, *, ours: bool = True) -> dict[str, Any]:
+    labels = {**({"tenancy.dev/agreement": "lab"} if ours else {}), **({"tenancy.dev/team": team} if team else {})}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "alice", "labels": labels}}
+
+
+def queue_in(namespace: str, *, ours: bool = True) -> dict[str, Any]:
+    labels = {"tenancy.dev/agreement": "lab"} if ours else {}
+    metadata = {"name": "default", "namespace": namespace, "labels": labels}
+    return {"apiVersion": VERSION, "kind": "LocalQueue", "metadata": metadata, "spec": {"clusterQueue": "a"}}
+
+
+def config() -> dict[str, Any]:
+    selector = {"matchExpressions": [{"key": "tenancy.dev/team", "operator": "Exists"}]}
+    return body("NamespaceConfig", "tenancy", labelSelector=selector)
+
+
+def test_somebodys_namespace_is_taken_and_somebodys_local_queue_in_it_is_not() -> None:
+    found = look(
+        FakeServer(namespace(None, ours=False), queue_in("alice", ours=False)),
+        namespace("a"),
+        queue_in("alice"),
+        kinds=INSIDE,
+    )
+    assert found.foreign == ["LocalQueue/alice/default"]
+    assert set(found.different) == {"Namespace/alice", "LocalQueue/alice/default"}
+
+
+def test_a_namespace_as_wanted_is_no_difference() -> None:
+    assert look(FakeServer(namespace("a")), namespace("a"), kinds=INSIDE).different == {}
+
+
+def test_a_local_queue_of_the_same_name_elsewhere_is_another() -> None:
+    found = look(FakeServer(queue_in("bob", ours=False), queue_in("carol")), queue_in("alice"), kinds=INSIDE)
+    assert (found.foreign, found.unmade) == ([], ["LocalQueue/carol/default"])
+
+
+def test_a_label_that_a_killed_update_left_goes_and_the_namespace_stays() -> None:
+    server = FakeServer(namespace("a"))
+    found = look(server, kinds=INSIDE)
+    (said,) = refusals(found)
+    assert said.startswith("Namespace/alice: given a label by an update that was killed")
+    assert refusals(found, prune=True) == []
+    cluster(server).remove(INSIDE, found.left({}))
+    assert server.deleted == []
+    nothing = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "alice"}}
+    assert server.patched == [("alice", "fieldManager=tenancy&force=true", nothing)]
+
+
+def test_a_local_queue_that_was_left_is_removed_in_its_namespace() -> None:
+    server = FakeServer(queue_in("alice"))
+    cluster(server).remove(INSIDE, look(server, kinds=INSIDE).left({}))
+    assert server.deleted == ["namespaces/alice/localqueues/default"]
+
+
+def test_a_profile_that_is_no_longer_wanted_is_nobodys_to_remove() -> None:
+    assert look(FakeServer(body("Profile", "alice")), kinds=INSIDE).unmade == []
+
+
+def test_a_namespace_moves_at_once_where_we_write_its_queues() -> None:
+    assert refusals(look(FakeServer(namespace("a")), namespace("b"), kinds=INSIDE)) == []
+
+
+def test_a_namespace_moves_in_two_steps_where_the_operator_does() -> None:
+    (said,) = refusals(look(FakeServer(namespace("a"), config()), namespace("b"), config(), kinds=INSIDE))
+    assert said.startswith("Namespace/alice: another team's by its label")
+    assert "kubectl label namespace alice tenancy.dev/team-  Then update" in said
+    for before in (namespace(None), namespace("b"), namespace("")):
+        assert refusals(look(FakeServer(before, config()), namespace("b"), config(), kinds=INSIDE)) == []
 
 
 @pytest.mark.parametrize(

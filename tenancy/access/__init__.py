@@ -7,14 +7,32 @@ with the label, whoever made it (OPERATOR). Both come from the same function, `n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from .. import kai as kai_scheduler
 from .. import kubeflow
+from ..kueue import API_VERSION
 from ..plan import Plan, TeamPlan
-from . import admission, quotas, rbac
-from .namespaces import Object, namespace, namespace_config, namespace_objects
+from . import admission, moves, quotas, rbac
+from .namespaces import CONFIG_API_VERSION, Object, namespace, namespace_config, namespace_objects
+
+KINDS: Mapping[str, str] = {
+    "Namespace": "v1",
+    "Profile": kubeflow.API_VERSION,
+    "LocalQueue": API_VERSION,
+    "NamespaceConfig": CONFIG_API_VERSION,
+    **dict.fromkeys(("LimitRange", "ResourceQuota"), "v1"),
+    **dict.fromkeys(("ClusterRole", "ClusterRoleBinding", "RoleBinding"), f"{rbac.GROUP}/v1"),
+    **{
+        f"{kind}{part}": admission.API_VERSION
+        for kind in (admission.VALIDATING, admission.MUTATING)
+        for part in ("", "Binding")
+    },
+}
+"""Every kind that is made here, with its API version."""
+
+WITHOUT = "a job in a prod queue that names no priority does not get the agreement's (it needs Kubernetes 1.36)"
 
 PROD_PRIORITY_FILE = (
     "prod-priority.yaml"  # apart from the others, so that a cluster that does not serve it can leave it out
@@ -50,20 +68,42 @@ def cluster_objects(plan: Plan, namespaces: Namespaces, *, kueue: bool = True, k
     yield from admission.refusals(plan, kueue=kueue, kai_queues=kai_queues(plan) if kai else {})
     if namespaces is Namespaces.OPERATOR:
         yield namespace_config(plan, kueue=kueue)
+        yield from moves.move_policy(plan)
+
+
+def cluster_wide(plan: Plan, namespaces: Namespaces, *, kueue: bool = True, kai: bool = True) -> Iterator[Object]:
+    """All that is in no namespace, teams' roles too."""
+    yield from cluster_objects(plan, namespaces, kueue=kueue, kai=kai)
+    if kueue:
+        yield from admission.prod_priority_policy(plan)
+    for team in plan.teams:
+        yield from rbac.team_roles(plan, team)
 
 
 def team_objects(plan: Plan, team: TeamPlan, namespaces: Namespaces, *, kueue: bool = True) -> Iterator[Object]:
-    """The team's roles, its label on each namespace that the agreement lists, its Profile, and what such a namespace gets."""
+    """The team's roles, and each of its namespaces."""
     yield from rbac.team_roles(plan, team)
-    for name in team.namespaces:
-        yield kubeflow.owned(namespace(plan, team, name), team)
-        if name in team.profiles:
-            yield kubeflow.profile(plan, team, name)
-        if namespaces is Namespaces.LISTED:
-            yield from namespace_objects(plan, team, name, kueue=kueue)
-    if team.machines:
-        yield namespace(plan, team, team.machines.namespace)
+    for name in namespaces_of(team):
+        yield from in_namespace(plan, team, name, namespaces, kueue=kueue)
+
+
+def namespaces_of(team: TeamPlan) -> tuple[str, ...]:
+    """Those that the agreement names: for jobs, and the machines' own."""
+    return (*team.namespaces, *([team.machines.namespace] if team.machines else ()))
+
+
+def in_namespace(
+    plan: Plan, team: TeamPlan, name: str, namespaces: Namespaces, *, kueue: bool = True
+) -> Iterator[Object]:
+    """The team's label on one namespace, its Profile, and what it gets, unless that is left to the operator. That of
+    machines gets their quota, and no queue."""
+    yield kubeflow.owned(namespace(plan, team, name), team)
+    if name in team.profiles:
+        yield kubeflow.profile(plan, team, name)
+    if team.machines and name == team.machines.namespace:
         yield from quotas.machines_quota(plan, team)
+    elif namespaces is Namespaces.LISTED:
+        yield from namespace_objects(plan, team, name, kueue=kueue)
 
 
 def kai_queues(plan: Plan) -> dict[str, list[str]]:

@@ -97,11 +97,11 @@ def _template(plan: Plan, kueue: bool) -> str:
 
 
 def _as_template(objects: Iterable[Object]) -> str:
-    """A YAML list in which only the stand-ins are actions: `{{` of the agreement's own stays text (it can only stand in
-    double quotes, where `\\u007b` is the same character). Empty where there are no objects."""
+    """A YAML list in which only the stand-ins are actions: a brace of the agreement's own before another, or before a
+    stand-in, can only stand in double quotes, where `\\u007b` is the same character. Empty where there are no objects."""
     text = dump_list(objects).replace("{{", "{\\u007b")
     for stand_in, action in _IN_TEMPLATE.items():
-        text = text.replace(stand_in, action)
+        text = text.replace("{" + stand_in, "\\u007b" + stand_in).replace(stand_in, action)
     return text
 
 

@@ -213,7 +213,9 @@ class Team(_Table):
     )
     leads: Texts = Field(default=(), description="Groups whose members also see all of the team's Workloads.")
     namespaces: Texts = Field(
-        default=(), description="The team's namespaces, where a stack does not leave them to the namespace operator."
+        default=(),
+        description="Namespaces that are given the team's label; where the namespace operator serves a stack, all others that "
+        "carry it are the team's too.",
     )
     profiles: dict[str, str] = Field(
         default_factory=dict,

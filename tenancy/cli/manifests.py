@@ -22,15 +22,26 @@ def render(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder that holds the rendered files.")] = Path(
         "rendered"
     ),
+    namespaces: Annotated[
+        str,
+        typer.Option(
+            "--namespaces",
+            metavar="listed|operator",
+            help="Who writes what a team's namespace gets: these files, for those FILE lists, or the namespace operator.",
+        ),
+    ] = "listed",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where DIR and FILE disagree.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if a scheduler refuses a promise.")] = False,
 ) -> None:
-    """Write DIR/kueue/*.yaml, DIR/kai/*.yaml and DIR/fidelity.md, or compare them with what is there."""
+    """Write DIR/kueue/*.yaml, DIR/kai/*.yaml, DIR/access/*.yaml and DIR/fidelity.md, or compare them with what is there."""
     from .. import fidelity
     from .. import render as rendering
+    from ..access import Namespaces
 
+    if namespaces not in set(Namespaces):
+        common.stop(f"--namespaces {namespaces}: there are {' and '.join(Namespaces)}")
     plan = common.plan_of(file)
-    files = rendering.rendered(plan)
+    files = rendering.rendered(plan, Namespaces(namespaces))
     refused = fidelity.refused(fidelity.verdicts(plan))
     if check:
         _compare(out, files)

@@ -5,7 +5,9 @@ see it coming: it believes its own record of what it wrote last (facts/pulumi.md
 list for each kind, and everything in the way is named at once:
 
 - a kind that the cluster does not serve: Pulumi would preview objects of it without a word, and fail afterwards;
-- an object with a name of ours that is not ours (every object we make carries `tenancy.dev/agreement: <cluster>`);
+- an object with a name of ours that is not ours (every object we make carries `tenancy.dev/agreement: <cluster>`). A
+  Namespace is nobody's to refuse: it is given the team's label, whoever made it, and is never deleted;
+- a Namespace of another team, where the namespace operator has made its LocalQueues, which nobody can change;
 - one that is being deleted, and would be gone right after it was written;
 - a field that Kueue lets nobody change, and that would have to;
 - an object that is not as the record has it: changed by hand, or by an update that was killed. Pulumi would not look;
@@ -17,6 +19,7 @@ the agreement differ.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +29,7 @@ import httpx2
 from lightkube import KubeConfig
 from lightkube.config.client_adapter import Client, ConnectionParams
 
-from ..identity import AGREEMENT_LABEL, kind_of
+from ..identity import AGREEMENT_LABEL, FIELD_MANAGER, kind_of, reference
 from .reach import require_reachable
 
 Object = Mapping[str, Any]
@@ -41,11 +44,15 @@ MOST_NAMES = 200  # in one sentence
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """A kind as its API knows it. `fixed`: fields nobody may change, once `fixed_with` is there (the CRDs of Kueue 0.19:
-    "field is immutable", "nodeLabels are immutable when topologyName is set")."""
+    "field is immutable", "nodeLabels are immutable when topologyName is set"). `shared`: it may be anybody's, and we own
+    some fields of it only. `retained`: it stays when the agreement no longer names it. `optional`: the rest does without it."""
 
     resource: str
     fixed: tuple[str, ...] = ()
     fixed_with: str = ""
+    shared: bool = False
+    retained: bool = False
+    optional: bool = False
 
 
 KINDS: Mapping[str, _Kind] = {
@@ -58,6 +65,19 @@ KINDS: Mapping[str, _Kind] = {
     "PriorityClass": _Kind("priorityclasses"),
     "SchedulingShard": _Kind("schedulingshards"),
     "Topology.kai.scheduler": _Kind("topologies", ("levels",)),
+    "Namespace": _Kind("namespaces", shared=True),
+    "Profile": _Kind("profiles", retained=True),
+    "LocalQueue": _Kind("localqueues"),
+    "NamespaceConfig": _Kind("namespaceconfigs"),
+    "LimitRange": _Kind("limitranges"),
+    "ResourceQuota": _Kind("resourcequotas"),
+    "ClusterRole": _Kind("clusterroles"),
+    "ClusterRoleBinding": _Kind("clusterrolebindings"),
+    "RoleBinding": _Kind("rolebindings"),
+    "MutatingAdmissionPolicy": _Kind("mutatingadmissionpolicies", optional=True),
+    "MutatingAdmissionPolicyBinding": _Kind("mutatingadmissionpolicybindings", optional=True),
+    "ValidatingAdmissionPolicy": _Kind("validatingadmissionpolicies"),
+    "ValidatingAdmissionPolicyBinding": _Kind("validatingadmissionpolicybindings"),
 }
 
 
@@ -70,9 +90,13 @@ class Found:
     """Where the cluster and the agreement differ; objects are named as a person does: `ClusterQueue/training`."""
 
     unserved: Sequence[str]
+    absent: Sequence[str]
+    """Unserved too, and optional."""
     foreign: Sequence[str]
     leaving: Sequence[str]
     fixed: Sequence[str]
+    moved: Sequence[str]
+    """Each as kubectl names a namespace's label: `alice tenancy.dev/team`."""
     different: Mapping[str, Object]
     """What is wanted, where it is not there or is not so."""
     unmade: Sequence[str]
@@ -96,12 +120,23 @@ class Found:
             f"{field}: the cluster lets nobody change it. Give the {field.partition('/')[0]} a new name in the agreement"
             for field in self.fixed
         ]
+        said += [
+            f"Namespace/{it.partition(' ')[0]}: another team's by its label, and the operator cannot change LocalQueues. Take "
+            f"the label off first: kubectl label namespace {it}-  Then update, once its LocalQueues are gone"
+            for it in self.moved
+        ]
         if unnoticed := [name for name, wanted in self.different.items() if record.get(name) == wanted]:
             said.append(
                 f"{_names(unnoticed)}: not on the cluster as this stack wrote it (changed by hand, or by an update that "
                 "was killed, or it is another cluster). Take note of what is there with: pulumi refresh. Then update"
             )
-        if (left := self.left(record)) and not prune:
+        labelled, left = _shared_first(self.left(record))
+        if labelled and not prune:
+            said.append(
+                f"{_names(labelled)}: given a label by an update that was killed. Take it off, or have it taken off with: "
+                "pulumi config set tenancy:prune true"
+            )
+        if left and not prune:
             said.append(
                 f"{_names(left)}: left by an update that was killed. Remove it, or have it removed with: "
                 "pulumi config set tenancy:prune true"
@@ -125,39 +160,56 @@ class Cluster:
         make, with their API versions, also those that this one makes none of. Raises PreflightError."""
         by_kind: dict[str, dict[str, Object]] = {kind: {} for kind in versions}
         for body in wanted:
-            by_kind[kind_of(body)][body["metadata"]["name"]] = body
-        unserved, foreign, leaving, fixed, unmade = [list[str]() for _ in range(5)]
+            by_kind[kind_of(body)][reference(body)] = body
+        unserved, absent, foreign, leaving, fixed, moved, unmade = [list[str]() for _ in range(7)]
         different: dict[str, Object] = {}
+        selecting = [it for config in by_kind.get("NamespaceConfig", {}).values() for it in _labels(config)]
         for kind, made in by_kind.items():
             there = self._list(kind, versions[kind])
             if there is None:
-                unserved += [kind] if made else []
+                missing = absent if KINDS[kind].optional else unserved
+                missing += [kind] if made else []
                 continue
             for name in made.keys() - there.keys():
-                different[f"{kind}/{name}"] = made[name]
+                different[name] = made[name]
             for name, live in there.items():
-                reference, metadata = f"{kind}/{name}", live["metadata"]
+                metadata = live["metadata"]
                 ours = metadata.get("labels", {}).get(AGREEMENT_LABEL) == owner
                 going = "deletionTimestamp" in metadata
                 if name not in made:
-                    unmade += [reference] if ours and not going else []
+                    unmade += [name] if ours and not going and not KINDS[kind].retained else []
                     continue
-                foreign += [] if ours else [reference]
-                leaving += [reference] if going else []
-                fixed += [f"{reference}: spec.{it} would change" for it in _fixed(KINDS[kind], live, made[name])]
+                foreign += [] if ours or KINDS[kind].shared else [name]
+                leaving += [name] if going else []
+                fixed += [f"{name}: spec.{it} would change" for it in _fixed(KINDS[kind], live, made[name])]
+                if KINDS[kind].shared:
+                    moved += [f"{metadata['name']} {label}" for label in selecting if _changes(label, live, made[name])]
                 if not covers(live, made[name]):
-                    different[reference] = made[name]
-        return Found(unserved, foreign, leaving, fixed, different, unmade)
+                    different[name] = made[name]
+        return Found(unserved, absent, foreign, leaving, fixed, moved, different, unmade)
 
     def remove(self, versions: Mapping[str, str], references: Sequence[str]) -> None:
-        """Asks the cluster to delete objects; what is in use goes when it no longer is (Kueue's finalizers)."""
-        for kind, name in (it.split("/") for it in references):
-            answer = self._http.delete(f"{_path(kind, versions[kind])}/{name}")
+        """Asks the cluster to delete objects; what is in use goes when it no longer is (Kueue's finalizers). Of what is
+        shared only our fields go: an apply without fields, by the one manager that we write under, gives them up."""
+        for it in references:
+            kind, *namespace, name = it.split("/")
+            version = versions[kind]
+            path = f"{_path(kind, version, *namespace)}/{name}"
+            if KINDS[kind].shared:
+                nothing = {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+                answer = self._http.patch(
+                    path,
+                    params={"fieldManager": FIELD_MANAGER, "force": "true"},
+                    headers={"Content-Type": "application/apply-patch+yaml"},
+                    content=json.dumps(nothing),
+                )
+            else:
+                answer = self._http.delete(path)
             if answer.status_code != httpx2.codes.NOT_FOUND:
-                _check(answer, f"delete {kind}/{name}")
+                _check(answer, f"remove {it}")
 
     def _list(self, kind: str, version: str) -> dict[str, Object] | None:
-        """Every object of a kind by name; None where the cluster does not know the kind."""
+        """Every object of a kind by reference; None where the cluster does not know the kind."""
         found: dict[str, Object] = {}
         page: dict[str, Any] = {"limit": PAGE}
         while page:
@@ -165,7 +217,9 @@ class Cluster:
             if answer.status_code == httpx2.codes.NOT_FOUND:
                 return None
             body = _check(answer, f"list {KINDS[kind].resource}")
-            found |= {it["metadata"]["name"]: it for it in body["items"]}
+            # In a list, Kubernetes' own kinds do not say what they are.
+            items = [{**it, "apiVersion": version, "kind": kind.partition(".")[0]} for it in body["items"]]
+            found |= {reference(it): it for it in items}
             onward = body["metadata"].get("continue")
             page = {"limit": PAGE, "continue": onward} if onward else {}
         return found
@@ -195,8 +249,26 @@ def _fixed(kind: _Kind, live: Object, wanted: Object) -> list[str]:
     return [it for it in kind.fixed if there.get(it) != new.get(it)]
 
 
-def _path(kind: str, version: str) -> str:
-    return f"/apis/{version}/{KINDS[kind].resource}"
+def _labels(config: Object) -> list[str]:
+    """The labels by which the namespace operator finds namespaces."""
+    return [it["key"] for it in config["spec"]["labelSelector"]["matchExpressions"] if it["operator"] == "Exists"]
+
+
+def _changes(label: str, live: Object, wanted: Object) -> bool:
+    there, becomes = (it["metadata"].get("labels", {}).get(label, "") for it in (live, wanted))
+    return there not in ("", becomes)
+
+
+def _path(kind: str, version: str, namespace: str = "") -> str:
+    """Without a namespace, of all that there are."""
+    within = f"namespaces/{namespace}/" if namespace else ""
+    return f"/{'apis' if '/' in version else 'api'}/{version}/{within}{KINDS[kind].resource}"
+
+
+def _shared_first(references: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What is shared, of which only our fields ever go, and the rest."""
+    shared = [it for it in references if KINDS[it.partition("/")[0]].shared]
+    return shared, [it for it in references if it not in shared]
 
 
 def _names(references: Sequence[str]) -> str:

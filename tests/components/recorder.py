@@ -29,6 +29,8 @@ class Registered:
     provider: str
     timeouts: tuple[str, str, str]
     delete_before_replace: bool
+    replace_on_changes: tuple[str, ...]
+    retained: bool
     outputs: dict[str, Any]
 
     @property
@@ -69,6 +71,8 @@ class Recorder(mocks.MockMonitor):
             provider=request.provider,
             timeouts=(timeouts.create, timeouts.update, timeouts.delete),
             delete_before_replace=request.deleteBeforeReplace,
+            replace_on_changes=tuple(request.replaceOnChanges),
+            retained=request.retainOnDelete,
             outputs={},
         )
         return super().RegisterResource(request)

@@ -12,11 +12,15 @@ from recorder import plain, run
 
 from components import TenancyAgreement, TenancyAgreementArgs
 from components.objects import WRITE_ANNOTATIONS
+from tenancy import access
+from tenancy.access import Namespaces
 from tenancy.agreement import load
 from tenancy.fidelity import Scheduler
 from tenancy.identity import kind_of, reference
+from tenancy.live import preflight
+from tenancy.manifest import dump_all
 from tenancy.plan import make_plan
-from tenancy.render import rendered
+from tenancy.render import KUEUE_VALUES, rendered
 
 ROOT = Path(__file__).resolve().parents[2]
 KUEUE, KAI = Scheduler.KUEUE, Scheduler.KAI
@@ -25,24 +29,31 @@ AGREEMENTS = {
     "departments and prod": (ROOT / "examples" / "departments.toml", (KUEUE, KAI)),
     "venus": (ROOT / "examples" / "venus.toml", (KUEUE, KAI)),
     "production": (ROOT / "examples" / "production.toml", (KUEUE, KAI)),
+    "namespaces": (ROOT / "tests" / "agreements" / "namespaces.toml", (KUEUE, KAI)),
     "one flavor, prod, department": (ROOT / "tests" / "agreements" / "prod-on-kai.toml", (KUEUE, KAI)),
 }
 Objects = dict[str, Any]
 
 
-def from_files(file: Path, scheduler: Scheduler) -> Objects:
-    """The objects of `tenancy render`, read back from the text it writes."""
+def from_files(file: Path, *schedulers: Scheduler, namespaces: Namespaces = Namespaces.LISTED) -> Objects:
+    """The objects of `tenancy render`, read back from the text it writes. It writes for all schedulers; for fewer, what
+    people may do is told of fewer queues."""
     agreement = load(file).agreement
     assert agreement
-    text = [it for name, it in rendered(make_plan(agreement)).items() if name.startswith(f"{scheduler}/")]
-    return by_name([one for it in text for one in yaml.safe_load_all(it)])
+    plan = make_plan(agreement)
+    texts = {name: it for name, it in rendered(plan, namespaces).items() if name.endswith(".yaml")}
+    if len(schedulers) == 1:
+        made = access.files(plan, namespaces, kueue=KUEUE in schedulers, kai=KAI in schedulers)
+        texts = {name: it for name, it in texts.items() if name.startswith(f"{schedulers[0]}/")}
+        texts |= {name: dump_all(objects) for name, objects in made if objects}
+    return by_name([one for name, it in texts.items() if name != KUEUE_VALUES for one in yaml.safe_load_all(it)])
 
 
-def from_pulumi(file: Path, *schedulers: Scheduler) -> Objects:
+def from_pulumi(file: Path, *schedulers: Scheduler, namespaces: Namespaces = Namespaces.LISTED) -> Objects:
     """The objects as they go over the wire to the provider, less what tells the provider how to write them."""
     agreement = load(file).agreement
     assert agreement
-    args = TenancyAgreementArgs(agreement=agreement, schedulers=schedulers)
+    args = TenancyAgreementArgs(agreement=agreement, schedulers=schedulers, namespaces=namespaces)
     found = [it.inputs for it in run(lambda: TenancyAgreement("a", args)) if it.is_object]
     for one in found:
         annotations = one["metadata"]["annotations"]
@@ -72,19 +83,31 @@ def test_rendered_and_registered_are_equal(file: Path, scheduler: Scheduler) -> 
         assert registered[name] == one, name
 
 
+def test_what_the_operator_gets_is_equal_too() -> None:
+    file = AGREEMENTS["namespaces"][0]
+    files = from_files(file, KUEUE, namespaces=Namespaces.OPERATOR)
+    assert "NamespaceConfig/tenancy" in files
+    assert not any(it.startswith("LocalQueue/") for it in files)
+    assert from_pulumi(file, KUEUE, namespaces=Namespaces.OPERATOR) == files
+
+
 def test_both_schedulers_together_are_both_alone() -> None:
     file = AGREEMENTS["lab"][0]
     assert from_pulumi(file, KUEUE, KAI) == from_pulumi(file, KUEUE) | from_pulumi(file, KAI)
 
 
-def test_what_the_preflight_asks_about_is_what_is_registered() -> None:
+@pytest.mark.parametrize("namespaces", Namespaces)
+@pytest.mark.parametrize("name", ["production", "namespaces"])
+def test_what_the_preflight_asks_about_is_what_is_registered(name: str, namespaces: Namespaces) -> None:
     """Two kinds of Topology among them."""
-    file = AGREEMENTS["production"][0]
+    file = AGREEMENTS[name][0]
     agreement = load(file).agreement
     assert agreement
-    args = TenancyAgreementArgs(agreement=agreement, schedulers=(KUEUE, KAI))
-    assert by_name(args.objects()) == from_pulumi(file, KUEUE, KAI)
-    assert {kind_of(one) for one in args.objects()} <= set(args.kinds)
+    args = TenancyAgreementArgs(agreement=agreement, schedulers=(KUEUE, KAI), namespaces=namespaces)
+    assert by_name(args.objects()) == from_pulumi(file, KUEUE, KAI, namespaces=namespaces)
+    for one in args.objects():
+        assert args.kinds[kind_of(one)] == one["apiVersion"]
+        assert kind_of(one) in preflight.KINDS
 
 
 def test_components_build_no_object_of_their_own() -> None:

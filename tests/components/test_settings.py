@@ -13,6 +13,7 @@ import yaml
 from pulumi.runtime import set_all_config
 
 from components import Settings, TenancyAgreementArgs
+from tenancy.access import Namespaces
 from tenancy.agreement import load
 from tenancy.fidelity import Scheduler
 
@@ -61,6 +62,17 @@ def test_all_that_is_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     ]
 
 
+@pytest.mark.parametrize("value", ["listed", "operator"])
+def test_who_writes_what_a_namespace_gets(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    assert settings(monkeypatch, agreement="x", namespaces=value).namespaces == Namespaces(value)
+    assert settings(monkeypatch, agreement="x").namespaces is Namespaces.LISTED
+
+
+def test_an_unknown_writer_is_told_with_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(pulumi.RunError, match="tenancy:namespaces: 'opreator' is none of listed, operator"):
+        settings(monkeypatch, agreement="x", namespaces="opreator")
+
+
 def test_one_timeout_is_for_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     timeouts = settings(monkeypatch, agreement="x", timeout="5m").timeouts
     assert timeouts
@@ -91,6 +103,7 @@ def test_prod_protects_removes_nothing_waits_no_longer_than_it_says_and_names_it
     prod = stack("prod")
     assert (prod["protect"], prod["adopt"], prod["prune"]) == ("true", "false", "false")
     assert prod["timeout"]
+    assert prod["namespaces"] == "operator"
     assert prod["context"]
 
 

@@ -1,0 +1,51 @@
+"""A team's namespace as a component: the team's label on it, and what such a namespace gets.
+
+Names are made of the namespace, not of its team: one that moves to another team keeps its label's resource, and its
+LocalQueues are replaced in place (`objects.REPLACED_FOR`). Kueue lets the jobs that run in it end on the old team's quota.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+
+from tenancy import access
+from tenancy.access import Namespaces
+from tenancy.fidelity import Scheduler
+from tenancy.plan import Plan
+
+from .objects import KubernetesObject, named, register
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamNamespaceArgs:
+    """Which namespace of which team of the plan."""
+
+    plan: Plan
+    team: str
+    """The team's name in the agreement."""
+    namespace: str
+    """The namespace's name; the agreement need not list it."""
+    namespaces: Namespaces = Namespaces.LISTED
+    """Whether what it gets is written here, or left to the namespace operator."""
+    schedulers: tuple[Scheduler, ...] = (Scheduler.KUEUE,)
+    """Without Kueue there are no LocalQueues."""
+
+
+class TeamNamespace(pulumi.ComponentResource):
+    """A namespace that belongs to a team. It is made where there is none, and never deleted: only the label goes."""
+
+    namespace: KubernetesObject
+    """The team's label on it."""
+
+    def __init__(self, name: str, args: TeamNamespaceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("tenancy:index:TeamNamespace", name, {}, opts)
+        team = named("team", args.team, args.plan.team)
+        kueue = Scheduler.KUEUE in args.schedulers
+        body, *inside = access.in_namespace(args.plan, team, args.namespace, args.namespaces, kueue=kueue)
+        self.namespace = register(self, name, body, opts)
+        after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[self.namespace]))
+        made = [register(self, f"{name}/{it['metadata']['name']}", it, after) for it in inside]
+        self.objects = {it.reference: it for it in (self.namespace, *made)}
+        self.register_outputs({"namespace": self.namespace.name, "team": team.name})

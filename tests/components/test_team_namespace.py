@@ -1,0 +1,101 @@
+"""A team's namespace as a component: what is owned of it, what is replaced in it, and what is called how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pulumi
+import pytest
+from recorder import Registered, run
+
+from components import TeamNamespace, TeamNamespaceArgs, TenancyAgreement, TenancyAgreementArgs
+from tenancy.access import Namespaces
+from tenancy.agreement import Agreement, load, loads
+from tenancy.plan import Plan, make_plan
+
+FILE = Path(__file__).resolve().parents[1] / "agreements" / "namespaces.toml"
+TEXT = FILE.read_text()
+
+
+def agreement(text: str = TEXT) -> Agreement:
+    found = loads(text).agreement
+    assert found
+    return found
+
+
+def whole(text: str = TEXT, namespaces: Namespaces = Namespaces.LISTED) -> dict[str, Registered]:
+    """What the agreement's component registers, by URN."""
+    args = TenancyAgreementArgs(agreement=agreement(text), namespaces=namespaces)
+    return {it.urn: it for it in run(lambda: TenancyAgreement("a", args))}
+
+
+def plan() -> Plan:
+    loaded = load(FILE).agreement
+    assert loaded
+    return make_plan(loaded)
+
+
+def of_kind(found: dict[str, Registered], kind: str) -> dict[str, Registered]:
+    return {it.name: it for it in found.values() if it.is_object and it.inputs["kind"] == kind}
+
+
+def test_of_a_namespace_only_fields_are_owned() -> None:
+    """As a patch: it makes the namespace where there is none, and takes the label off where it goes."""
+    found = of_kind(whole(), "Namespace")
+    assert {it.type for it in found.values()} == {"kubernetes:core/v1:NamespacePatch"}
+    assert set(found) >= {"a-ranking", "a-ranking-tests", "a-embeddings", "a-alice"}
+    assert not any(it.retained for it in found.values())
+
+
+def test_a_local_queue_is_replaced_where_its_queue_changes() -> None:
+    for it in of_kind(whole(), "LocalQueue").values():
+        assert it.replace_on_changes == ("spec.clusterQueue",)
+        assert it.delete_before_replace
+    assert {it.replace_on_changes for it in of_kind(whole(), "ClusterQueue").values()} == {()}
+
+
+def test_local_queues_come_after_their_queues_and_their_namespace() -> None:
+    found = whole()
+    queues = [it.urn for it in found.values() if it.is_object and it.name in ("a-ranking", "a-ranking-prod")]
+    assert len(queues) == 4  # a Cohort, two ClusterQueues and a namespace
+    for it in of_kind(found, "LocalQueue").values():
+        if it.inputs["metadata"]["namespace"] == "ranking":
+            assert set(queues) <= set(it.depends_on)
+
+
+def test_the_operator_hears_of_namespaces_after_all_queues() -> None:
+    found = whole(namespaces=Namespaces.OPERATOR)
+    (config,) = of_kind(found, "NamespaceConfig").values()
+    assert {it.urn for it in of_kind(found, "ClusterQueue").values()} <= set(config.depends_on)
+    assert of_kind(found, "LocalQueue") == {}
+
+
+def test_names_have_nothing_of_the_team() -> None:
+    """Otherwise a namespace that moves would be written under the new name, and then lose its label under the old."""
+    moved = TEXT.replace('namespaces = ["ranking", "ranking-tests"]', 'namespaces = ["ranking"]').replace(
+        'namespaces = ["embeddings"]', 'namespaces = ["embeddings", "ranking-tests"]'
+    )
+    renamed = TEXT.replace("[teams.ranking]", "[teams.rankers]")
+    before = {urn for urn, it in whole().items() if "TeamNamespace" in urn}
+    assert {urn for urn in whole(renamed) if "TeamNamespace" in urn} == before
+    gone = before - set(whole(moved))
+    assert {urn.rpartition("::")[2] for urn in gone} == {"a-ranking-tests/prod", "a-ranking-tests/tenancy-member"}
+
+
+def test_a_profile_stays_whatever_the_agreement_says() -> None:
+    (profile,) = of_kind(whole(), "Profile").values()
+    assert profile.retained
+
+
+def test_alone_it_makes_what_the_agreement_would() -> None:
+    """For a program of somebody's own, which may give a namespace that the agreement does not list."""
+    args = TeamNamespaceArgs(plan=plan(), team="ranking", namespace="nightly")
+    (component, *made) = run(lambda: TeamNamespace("nightly", args))
+    assert (component.outputs["namespace"], component.outputs["team"]) == ("nightly", "ranking")
+    queues = {it.name: it.inputs["spec"]["clusterQueue"] for it in made if it.inputs["kind"] == "LocalQueue"}
+    assert queues == {"nightly/default": "ranking", "nightly/prod": "ranking-prod"}
+
+
+def test_an_unknown_team_is_told_with_the_nearest() -> None:
+    with pytest.raises(pulumi.RunError, match="there is no team 'rankng' in the agreement; did you mean 'ranking'"):
+        run(lambda: TeamNamespace("x", TeamNamespaceArgs(plan=plan(), team="rankng", namespace="x")))
