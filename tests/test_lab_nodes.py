@@ -62,6 +62,16 @@ def test_a_mig_node_has_slices_and_no_whole_gpus() -> None:
     assert node["metadata"]["labels"]["nvidia.com/mig.strategy"] == "mixed"
 
 
+def test_a_slice_of_strategy_single_goes_by_a_gpus_name() -> None:
+    """As the device plugin and GPU feature discovery have it: the resource of a GPU, a product that says what it is."""
+    text = MIXED.replace('profile = "1g.10gb" }', 'profile = "1g.10gb", strategy = "single" }')
+    node = _by_name(text)["slices-0"]
+    labels = node["metadata"]["labels"]
+    assert node["status"]["allocatable"]["nvidia.com/gpu"] == labels["nvidia.com/gpu.count"] == "28"
+    assert labels["nvidia.com/gpu.product"] == "slices-MIG-1g.10gb"
+    assert labels["nvidia.com/mig.strategy"] == "single"
+
+
 def test_a_cpu_node_has_no_gpu_and_no_gpu_labels() -> None:
     node = _by_name(MIXED)["cpu-2"]
     assert (parse_milli(node["status"]["capacity"]["cpu"]), parse_bytes(node["status"]["capacity"]["memory"])) == (

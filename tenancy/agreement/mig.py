@@ -15,6 +15,7 @@ GEOMETRY: dict[str, dict[str, int]] = {
 }
 
 GPU = "nvidia.com/gpu"
+PRODUCT_LABEL = "nvidia.com/gpu.product"  # set by NVIDIA's GPU feature discovery
 
 
 def slices_per_gpu(gpu: str, profile: str) -> int | None:

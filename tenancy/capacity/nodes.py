@@ -13,9 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..agreement.checks.flavors import PRODUCT_LABEL
 from ..agreement.hardware import Hardware
-from ..agreement.mig import GPU
+from ..agreement.mig import GPU, PRODUCT_LABEL
 from ..kueue import topology_of
 from ..plan import Plan
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from ..agreement.checks.flavors import PRODUCT_LABEL
 from ..agreement.findings import Finding, Path, Severity
 from ..agreement.hardware import FLAVOR_LABEL, Hardware
+from ..agreement.mig import PRODUCT_LABEL
 from ..agreement.quantity import milli_text
 from .nodes import Node, Placed, has, is_gpu, strange_taints, units
 

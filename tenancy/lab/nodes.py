@@ -18,6 +18,7 @@ from lightkube.codecs import from_dict
 from lightkube.resources.core_v1 import Node
 
 from ..agreement.hardware import FLAVOR_LABEL, Hardware
+from ..agreement.mig import GPU, PRODUCT_LABEL
 from ..agreement.quantity import bytes_text, count_text, milli_text
 from ..kai import NODE_POOL, pool
 from ..plan import Plan
@@ -26,7 +27,6 @@ HOSTNAME = "kubernetes.io/hostname"
 MADE_FROM = "tenancy.dev/made-from"  # annotation: a digest of the node's description, to see what has changed
 FAKE = {"kwok.x-k8s.io/node": "fake"}  # kwok's own annotation
 FAKE_GPU_POOL = "run.ai/simulated-gpu-node-pool"  # what fake-gpu-operator goes by
-MIXED_MIG = "nvidia.com/mig-"  # how resource names begin under MIG's strategy `mixed`
 
 # Nodes of a flavor in one domain of the narrowest level above the node, and domains of a level in one of the next wider:
 # a rack or NVLink unit of 8 nodes, 4 of these to a block, and so on.
@@ -86,15 +86,18 @@ def _node(flavor: Hardware, levels: tuple[str, ...], number: int, pool: str | No
 
 
 def _gpu_labels(flavor: Hardware) -> dict[str, str]:
+    """What NVIDIA's GPU feature discovery tells of a node. With MIG strategy `single` a slice goes by a GPU's name: product
+    and count are those of the slices. The agreement's own labels come after these."""
     if not flavor.gpus_per_node:
         return {}
+    single = flavor.profile and flavor.resource == GPU
     return {
         "nvidia.com/gpu.present": "true",
-        "nvidia.com/gpu.product": flavor.name,
-        "nvidia.com/gpu.count": str(flavor.gpus_per_node),
+        PRODUCT_LABEL: f"{flavor.name}-MIG-{flavor.profile}" if single else flavor.name,
+        "nvidia.com/gpu.count": str(flavor.units_per_node if single else flavor.gpus_per_node),
         "nvidia.com/gpu.memory": str(GPU_MEMORY),
         FAKE_GPU_POOL: flavor.name,
-        **({"nvidia.com/mig.strategy": "mixed"} if flavor.resource.startswith(MIXED_MIG) else {}),
+        **({"nvidia.com/mig.strategy": "single" if single else "mixed"} if flavor.profile else {}),
     }
 
 

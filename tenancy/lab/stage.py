@@ -163,9 +163,6 @@ class Stage:
                 "template": {
                     "metadata": {
                         "labels": {} if of_kueue else of_kai,
-                        "annotations": {"kueue.x-k8s.io/podset-unconstrained-topology": "true"}
-                        if flavor.topology and of_kueue
-                        else {},
                     },
                     "spec": {
                         "restartPolicy": "Never",

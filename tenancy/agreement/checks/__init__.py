@@ -28,6 +28,7 @@ CHECKS: tuple[Callable[[Agreement], Iterator[Finding]], ...] = (
     promises.within_capacity,
     promises.node_shapes,
     promises.nothing_promised,
+    promises.hit_first,
     people.priorities,
     people.namespaces,
     people.groups,

@@ -8,12 +8,10 @@ from itertools import islice
 
 from ..findings import Finding, Path, Severity
 from ..hardware import HOSTNAME, resolve
-from ..mig import GEOMETRY, GPU
+from ..mig import GEOMETRY, GPU, PRODUCT_LABEL
 from ..model import Agreement, Flavor
 from ..names import LABEL_VALUE, label_key_problem, name_problem
 from .limits import FLAVORS
-
-PRODUCT_LABEL = "nvidia.com/gpu.product"  # set by NVIDIA's GPU feature discovery
 
 
 def nearest(name: str, known: Mapping[str, object], none: str) -> str:
@@ -98,11 +96,12 @@ def labels(agreement: Agreement) -> Iterator[Finding]:
 
 def overlap(agreement: Agreement) -> Iterator[Finding]:
     """One node in two flavors would be counted twice: certain where the labels of one are part of the other's."""
-    seen: list[tuple[str, dict[str, str]]] = []
+    seen: list[tuple[str, str, dict[str, str]]] = []
     for name, flavor in islice(agreement.flavors.items(), 4 * FLAVORS.most):  # `limits` refuses more than that
-        labels = dict(resolve(name, flavor).node_labels)
+        hardware = resolve(name, flavor)
+        labels = dict(hardware.node_labels)
         path: Path = ("flavors", name, "node_labels") if flavor.node_labels else ("flavors", name)
-        for other, others in seen:
+        for other, resource, others in seen:
             if labels.items() <= others.items() or others.items() <= labels.items():
                 same = "the same nodes as" if labels == others else "nodes that are also in"
                 message = f"selects {same} flavor {other!r}, so a node would count in both"
@@ -112,7 +111,11 @@ def overlap(agreement: Agreement) -> Iterator[Finding]:
             ):
                 message = f"and those of flavor {other!r} can be on one node, which would count in both"
                 yield Finding(path, message, "give the two one label with different values", Severity.ADVICE)
-        seen.append((name, labels))
+            elif hardware.resource == resource and not labels.keys() & others.keys():
+                message = f"has no label key in common with flavor {other!r}, so a job cannot name one of the two: Kueue asks "
+                message += f"of each only for its own keys, and both have {resource}"
+                yield Finding(path, message, "give the two one label with different values", Severity.ADVICE)
+        seen.append((name, hardware.resource, labels))
 
 
 def slices_as_gpus(agreement: Agreement) -> Iterator[Finding]:

@@ -111,6 +111,26 @@ def node_shapes(agreement: Agreement) -> Iterator[Finding]:
             )
 
 
+_NEWEST = "what a prod slice takes back comes from the newest job of any queue that uses more than it owns"
+_HIT_FIRST = {
+    "cohort": (
+        f"{_NEWEST}; a regular queue beside a prod queue owns nothing here, so it may be a job of the same team, which then "
+        "comes back by stopping one that borrows: two stops for one"
+    ),
+    "queue": f"{_NEWEST}: one that borrows, or one of the same team beyond guaranteed - prod",
+}
+_SPARED = {"cohort": 'with guarantee_on = "queue" a team\'s jobs within guaranteed - prod are not stopped', "queue": ""}
+
+
+def hit_first(agreement: Agreement) -> Iterator[Finding]:
+    """Advice: whose jobs are stopped when prod comes back, which follows from where the guarantee stands (measured on
+    Kueue 0.17 and 0.19: candidates are queues above their nominalQuota, the newest job first)."""
+    prod = [by_flavor(team.prod, agreement) for team in agreement.teams.values()]
+    if any(amount.count for amounts in prod for amount in amounts.values()):
+        layout = agreement.cluster.guarantee_on
+        yield Finding(("cluster", "guarantee_on"), _HIT_FIRST[layout], _SPARED[layout], Severity.ADVICE)
+
+
 def nothing_promised(agreement: Agreement) -> Iterator[Finding]:
     """Advice: a team that can never run anything, a department without teams."""
     for name, team in agreement.teams.items():
