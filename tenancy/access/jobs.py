@@ -41,6 +41,15 @@ _RAY_CLUSTER = (
     "({0}.?headGroupSpec.hasValue() ? [{0}.headGroupSpec.template] : [])"
     " + {0}.?workerGroupSpecs.orValue([]).map(g, g.template)"
 )
+_REPLICAS = "{0}.spec.?{1}.orValue({{}}).map(r, {0}.spec.{1}[r].template)"
+_KUBEFLOW = {
+    "PyTorchJob": "pytorchReplicaSpecs",
+    "TFJob": "tfReplicaSpecs",
+    "JAXJob": "jaxReplicaSpecs",
+    "XGBoostJob": "xgbReplicaSpecs",
+    "PaddleJob": "paddleReplicaSpecs",
+    "MPIJob": "mpiReplicaSpecs",
+}
 KINDS = (
     Kind("", "pods", "Pod", "[{0}]", vouches=False),
     Kind("batch", "jobs", "Job", "[{0}.spec.template]"),
@@ -58,11 +67,9 @@ KINDS = (
         "TrainJob",
         "[dyn({{'spec': {{'containers': [{{'resources': {0}.spec.?trainer.?resourcesPerNode.orValue({{}})}}]}}}})]",
     ),
-    Kind(
-        "kubeflow.org",
-        "pytorchjobs",
-        "PyTorchJob",
-        "{0}.spec.?pytorchReplicaSpecs.orValue({{}}).map(r, {0}.spec.pytorchReplicaSpecs[r].template)",
+    *(
+        Kind("kubeflow.org", f"{kind.lower()}s", kind, _REPLICAS.replace("{1}", field))
+        for kind, field in _KUBEFLOW.items()
     ),
     Kind("kubeflow.org", "notebooks", "Notebook", "[{0}.spec.template]"),
     Kind(

@@ -127,8 +127,9 @@ class Stage:
         return team.shares[self.flavor.name].reserved if self.scheduler == "kai" else 0
 
     def _namespace(self, team: TeamPlan) -> dict[str, Any]:
-        """On Kueue it belongs to the team by its label; for KAI a label would only make other controllers give it queues."""
-        owner = {self.plan.team_label: team.name} if self.scheduler == "kueue" else {}
+        """On Kueue it belongs to the team by its label. For KAI the label would only make other controllers give it queues,
+        but with `[access]` there are no GPUs without it."""
+        owner = {self.plan.team_label: team.name} if self.scheduler == "kueue" or self.plan.access else {}
         metadata = {"name": _namespace_of(team.name), "labels": {SCENE_LABEL: "true", **owner}}
         return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from tenancy.lab import tools
 
 QUEUE, PRIORITY = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
+KAI_QUEUE = "kai.scheduler/queue"
 IMAGE = "registry.invalid/nothing-runs-on-simulated-nodes"
 
 Object = dict[str, Any]
@@ -97,12 +98,12 @@ def _trainjob(template: Object) -> tuple[str, Object]:
     return "trainer.kubeflow.org/v1alpha1", {"runtimeRef": {"name": "torch-distributed"}, "trainer": trainer}
 
 
-def _pytorchjob(template: Object) -> tuple[str, Object]:
-    replicas = {
-        "Master": {"replicas": 1, "template": pod_template(gpus="")},
-        "Worker": {"replicas": 1, "template": template},
-    }
-    return "kubeflow.org/v1", {"pytorchReplicaSpecs": replicas}
+def _replicas(field: str) -> Callable[[Object], tuple[str, Object]]:
+    def made(template: Object) -> tuple[str, Object]:
+        parts = {"Master": pod_template(gpus=""), "Worker": template}
+        return "kubeflow.org/v1", {field: {name: {"replicas": 1, "template": it} for name, it in parts.items()}}
+
+    return made
 
 
 def _raycluster(template: Object) -> tuple[str, Object]:
@@ -124,7 +125,8 @@ _KINDS: Mapping[str, Any] = {
     "ReplicaSet": _apps,
     "JobSet": _jobset,
     "TrainJob": _trainjob,
-    "PyTorchJob": _pytorchjob,
+    "PyTorchJob": _replicas("pytorchReplicaSpecs"),
+    "MPIJob": _replicas("mpiReplicaSpecs"),
     "RayJob": lambda it: ("ray.io/v1", {"rayClusterSpec": _raycluster(it)[1], "shutdownAfterJobFinishes": True}),
     "RayCluster": _raycluster,
     "Notebook": lambda it: ("kubeflow.org/v1", {"template": {"spec": it["spec"]}}),
@@ -135,6 +137,7 @@ def crds() -> Iterator[Object]:
     """Kinds whose controllers the lab has not, just enough of them for the server to take any object."""
     for group, version, plural, kind in (
         ("kubeflow.org", "v1", "pytorchjobs", "PyTorchJob"),
+        ("kubeflow.org", "v1", "mpijobs", "MPIJob"),
         ("kubeflow.org", "v1", "notebooks", "Notebook"),
         ("ray.io", "v1", "rayjobs", "RayJob"),
         ("ray.io", "v1", "rayclusters", "RayCluster"),

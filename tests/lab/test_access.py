@@ -27,7 +27,7 @@ from tenancy.live.clients import Workload, connect
 from tenancy.plan import Plan
 
 from .conftest import plan_of
-from .people import IMAGE, PRIORITY, QUEUE, Object, Person, crds, job, pod_template
+from .people import IMAGE, KAI_QUEUE, PRIORITY, QUEUE, Object, Person, crds, job, pod_template
 from .stacks import lacking
 
 PATIENCE = 120.0
@@ -64,16 +64,8 @@ MAY_EDIT = "may-edit-everywhere"
 # Of ranking but without LocalQueues, so that Kueue does not name `default` by itself; of nobody; of a team that is gone.
 OTHERS = {"bare": "ranking", "nobodys": "", "left": "dissolved", "monitoring": ""}
 KINDS = (
-    "Job",
-    "Pod",
-    "JobSet",
-    "TrainJob",
-    "PyTorchJob",
-    "RayJob",
-    "RayCluster",
-    "Notebook",
-    "Deployment",
-    "StatefulSet",
+    *("Job", "Pod", "JobSet", "TrainJob", "PyTorchJob", "MPIJob", "RayJob", "RayCluster", "Notebook"),
+    *("Deployment", "StatefulSet"),
 )
 
 
@@ -101,9 +93,7 @@ def cluster(labs: Path) -> Iterator[Cluster]:
     agreed = plan_of(AGREEMENT)
     it = lab.up(agreed, "access", ("trainer",))
     apply(it.kubeconfig, crds())
-    apply(
-        it.kubeconfig, [*kueue.objects(agreed), *access.objects(agreed, Namespaces.LISTED, kai=False), *others(agreed)]
-    )
+    apply(it.kubeconfig, [*kueue.objects(agreed), *access.objects(agreed, Namespaces.LISTED), *others(agreed)])
     found = Cluster(agreed, connect(str(it.kubeconfig)), Person(it.kubeconfig))
     until(lambda: "is refused" if found.admin.tries(job("Job", "nobodys")).refused else "", lambda: "no policy acts")
     yield found
@@ -170,7 +160,7 @@ def part_of(body: Object, owner: Object) -> Object:
 
 def test_the_server_keeps_all_of_it_as_it_was_written(cluster: Cluster) -> None:
     """No quantity rewritten, nothing added that would look like drift, and no doubt about a type in an expression."""
-    written = access.objects(cluster.plan, Namespaces.LISTED, kai=False)
+    written = access.objects(cluster.plan, Namespaces.LISTED)
     every = {"apiVersion": "v1", "kind": "List", "items": written}
     there = cluster.admin.kubectl("get", "--output=json", "--filename=-", given=every).object["items"]
     for wanted, found in zip(written, there, strict=True):
@@ -263,7 +253,7 @@ def test_a_member_reads_the_teams_own_queue_and_nobody_elses(cluster: Cluster) -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_job_that_asks_for_gpus_names_a_queue_of_its_namespace(cluster: Cluster, kind: str) -> None:
-    person = cluster.admin if kind in ("RayCluster", "Deployment", "StatefulSet") else cluster.alice()
+    person = cluster.admin if kind in ("MPIJob", "RayCluster", "Deployment", "StatefulSet") else cluster.alice()
     without = person.tries(job(kind, "bare"))
     assert f"names no queue: set the label {QUEUE} to 'default' or 'prod'" in without.refused
     other = person.tries(job(kind, "bare", {QUEUE: "asr"}))
@@ -310,6 +300,33 @@ def test_a_deployment_may_name_the_queue_on_its_pods(cluster: Cluster) -> None:
 def test_a_node_is_the_schedulers_to_choose(cluster: Cluster) -> None:
     on_a_node = job("Job", "bare", {QUEUE: "default"}, pod_template(nodeName="gpu-0"))
     assert "leave nodeName to the scheduler" in cluster.alice().tries(on_a_node).refused
+
+
+# --- KAI: what is looked at is labels, so no KAI is needed to see it -------------------------------------------------------
+
+ON_KAI = {"schedulerName": "kai-scheduler"}
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Job", "PyTorchJob"])
+def test_on_kai_a_job_names_a_queue_of_its_team(cluster: Cluster, kind: str) -> None:
+    def alice(queue: str, **spec: str) -> str:
+        every = {"schedulerName": spec["schedulerName"]} if spec else {}
+        body = job(kind, "bare", {KAI_QUEUE: queue}, pod_template(**spec))
+        for replica in body["spec"].get("pytorchReplicaSpecs", {}).values():
+            replica["template"]["spec"] |= every
+        return cluster.alice().tries(body).refused
+
+    assert alice("ranking", **ON_KAI) == ""
+    assert "KAI queue 'asr' is none of team 'ranking': set the label kai.scheduler/queue to 'ranking'" in alice(
+        "asr", **ON_KAI
+    )
+    assert "names no queue" in alice("ranking")  # the scheduler that it is given knows nothing of KAI's queues
+
+
+def test_a_part_too_names_no_kai_queue_of_another_team(cluster: Cluster, owners: dict[str, Object]) -> None:
+    """KAI believes the label of the pod, which its Job's template gives it."""
+    part = part_of(job("Pod", "bare", {KAI_QUEUE: "asr"}, pod_template(**ON_KAI)), owners["Job"])
+    assert "KAI queue 'asr' is none of team 'ranking'" in cluster.admin.tries(part).refused
 
 
 # --- prod, and priorities --------------------------------------------------------------------------------------------------
