@@ -168,7 +168,7 @@ class TenancyAgreement(pulumi.ComponentResource):
                 TeamNamespace(
                     f"{self._name}-{namespace}",
                     TeamNamespaceArgs(
-                        plan=plan,
+                        agreement=plan,
                         team=team.name,
                         namespace=namespace,
                         namespaces=args.namespaces,

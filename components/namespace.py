@@ -12,19 +12,21 @@ import pulumi
 
 from tenancy import access
 from tenancy.access import Namespaces
+from tenancy.agreement import Agreement
 from tenancy.fidelity import Scheduler
 from tenancy.plan import Plan
 
-from .objects import KubernetesObject, named, register
+from .objects import named, register
+from .source import plan_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class TeamNamespaceArgs:
-    """Which namespace of which team of the plan."""
+    """Which namespace of which team of the agreement."""
 
-    plan: Plan
+    agreement: Agreement | Plan
     team: str
-    """The team's name in the agreement."""
+    """Its name in the agreement."""
     namespace: str
     """The namespace's name; the agreement need not list it."""
     namespaces: Namespaces = Namespaces.LISTED
@@ -36,16 +38,16 @@ class TeamNamespaceArgs:
 class TeamNamespace(pulumi.ComponentResource):
     """A namespace that belongs to a team. It is made where there is none, and never deleted: only the label goes."""
 
-    namespace: KubernetesObject
-    """The team's label on it."""
-
     def __init__(self, name: str, args: TeamNamespaceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TeamNamespace", name, {}, opts)
-        team = named("team", args.team, args.plan.team)
+        plan = plan_of(args.agreement)
+        team = named("team", args.team, plan.team)
         kueue = Scheduler.KUEUE in args.schedulers
-        body, *inside = access.in_namespace(args.plan, team, args.namespace, args.namespaces, kueue=kueue)
+        body, *inside = access.in_namespace(plan, team, args.namespace, args.namespaces, kueue=kueue)
         self.namespace = register(self, name, body, opts)
+        """The team's label on it."""
         after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[self.namespace]))
         made = [register(self, f"{name}/{it['metadata']['name']}", it, after) for it in inside]
         self.objects = {it.reference: it for it in (self.namespace, *made)}
-        self.register_outputs({"namespace": self.namespace.name, "team": team.name})
+        self.namespace_name = self.namespace.name
+        self.register_outputs({"namespaceName": self.namespace_name})

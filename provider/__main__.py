@@ -14,6 +14,7 @@ from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
 import components
+from tenancy.access import Namespaces
 from tenancy.agreement import Agreement
 from tenancy.fidelity import Scheduler
 
@@ -34,6 +35,8 @@ class TenancyAgreementArgs(TypedDict):
     """What the teams have agreed on."""
     schedulers: NotRequired[list[str]]
     """Which schedulers it is written for: `kueue` (the default), `kai`."""
+    namespaces: NotRequired[str]
+    """Who writes what a team's namespaces get: `listed` (the default), these components, or `operator`."""
 
 
 class TenancyAgreement(components.TenancyAgreement):
@@ -44,7 +47,12 @@ class TenancyAgreement(components.TenancyAgreement):
 
     def __init__(self, name: str, args: TenancyAgreementArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         agreement, schedulers = read(args["agreement"]), written_for(args.get("schedulers"))
-        super().__init__(name, components.TenancyAgreementArgs(agreement=agreement, schedulers=schedulers), opts)
+        namespaces = left_to(args.get("namespaces"))
+        super().__init__(
+            name,
+            components.TenancyAgreementArgs(agreement=agreement, schedulers=schedulers, namespaces=namespaces),
+            opts,
+        )
 
 
 class TeamQuotaArgs(TypedDict):
@@ -73,6 +81,37 @@ class TeamQuota(components.TeamQuota):
         super().__init__(
             name, components.TeamQuotaArgs(agreement=agreement, team=args["team"], schedulers=schedulers), opts
         )
+
+
+class TeamNamespaceArgs(TypedDict):
+    agreement: AgreementSource
+    """What the teams have agreed on."""
+    team: str
+    """The team's name in it."""
+    namespace: str
+    """The namespace's name; the agreement need not list it."""
+    namespaces: NotRequired[str]
+    """Who writes what it gets: `listed` (the default), this component, or `operator`."""
+    schedulers: NotRequired[list[str]]
+    """Which schedulers it is written for: `kueue` (the default), `kai`."""
+
+
+class TeamNamespace(components.TeamNamespace):
+    """A namespace that belongs to a team. It is made where there is none, and never deleted: only the label goes."""
+
+    namespace_name: str
+    """What a job's `namespace` names."""
+
+    def __init__(self, name: str, args: TeamNamespaceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        agreement, schedulers = read(args["agreement"]), written_for(args.get("schedulers"))
+        made = components.TeamNamespaceArgs(
+            agreement=agreement,
+            team=args["team"],
+            namespace=args["namespace"],
+            namespaces=left_to(args.get("namespaces")),
+            schedulers=schedulers,
+        )
+        super().__init__(name, made, opts)
 
 
 class GpuFlavorArgs(TypedDict):
@@ -133,6 +172,13 @@ def written_for(schedulers: list[str] | None) -> tuple[Scheduler, ...]:
     return tuple(dict.fromkeys(map(Scheduler, schedulers or ()))) or (Scheduler.KUEUE,)
 
 
+def left_to(namespaces: str | None) -> Namespaces:
+    """Raises RunError for a word that is none."""
+    if namespaces and namespaces not in set(Namespaces):
+        raise pulumi.RunError(f"namespaces: {namespaces!r} is none of {', '.join(Namespaces)}")
+    return Namespaces(namespaces or Namespaces.LISTED)
+
+
 class Provider(ComponentProvider):
     """Says what is wrong with an agreement in the agreement's own words, without the stack of calls that found it."""
 
@@ -146,5 +192,5 @@ class Provider(ComponentProvider):
 
 
 if __name__ == "__main__":
-    made = [TenancyAgreement, TeamQuota, GpuFlavor, TopologyTree]
+    made = [TenancyAgreement, TeamQuota, TeamNamespace, GpuFlavor, TopologyTree]
     main(Provider(made, "tenancy", version=version("tenancy")), sys.argv[1:])

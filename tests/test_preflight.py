@@ -170,6 +170,13 @@ def test_a_kind_that_is_not_served_is_told_only_where_it_is_wanted() -> None:
     assert look(server, B).unserved == []
 
 
+def test_a_kind_that_can_be_left_out_refuses_nothing() -> None:
+    kinds = {"MutatingAdmissionPolicy": "admissionregistration.k8s.io/v1"}
+    found = look(FakeServer(), body("MutatingAdmissionPolicy", "p"), kinds=kinds)
+    assert found.absent == ["MutatingAdmissionPolicy"]
+    assert refusals(found) == []
+
+
 def test_all_pages_are_read() -> None:
     many = [body("Cohort", f"c{number}") for number in range(5)]
     assert len(look(FakeServer(*many)).unmade) == 5

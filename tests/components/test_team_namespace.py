@@ -89,13 +89,24 @@ def test_a_profile_stays_whatever_the_agreement_says() -> None:
 
 def test_alone_it_makes_what_the_agreement_would() -> None:
     """For a program of somebody's own, which may give a namespace that the agreement does not list."""
-    args = TeamNamespaceArgs(plan=plan(), team="ranking", namespace="nightly")
+    args = TeamNamespaceArgs(agreement=plan(), team="ranking", namespace="nightly")
     (component, *made) = run(lambda: TeamNamespace("nightly", args))
-    assert (component.outputs["namespace"], component.outputs["team"]) == ("nightly", "ranking")
+    assert component.outputs["namespaceName"] == "nightly"
     queues = {it.name: it.inputs["spec"]["clusterQueue"] for it in made if it.inputs["kind"] == "LocalQueue"}
     assert queues == {"nightly/default": "ranking", "nightly/prod": "ranking-prod"}
 
 
 def test_an_unknown_team_is_told_with_the_nearest() -> None:
     with pytest.raises(pulumi.RunError, match="there is no team 'rankng' in the agreement; did you mean 'ranking'"):
-        run(lambda: TeamNamespace("x", TeamNamespaceArgs(plan=plan(), team="rankng", namespace="x")))
+        run(lambda: TeamNamespace("x", TeamNamespaceArgs(agreement=plan(), team="rankng", namespace="x")))
+
+
+def test_what_the_cluster_does_not_serve_is_left_out() -> None:
+    text = TEXT + "[priorities]\nhigh = 1000\n"
+    args = TenancyAgreementArgs(agreement=agreement(text))
+    lacking = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+    whole = {it.inputs["kind"] for it in run(lambda: TenancyAgreement("a", args)) if it.is_object}
+    assert set(lacking) <= whole
+    some = TenancyAgreementArgs(agreement=agreement(text), without=lacking)
+    made = {it.inputs["kind"] for it in run(lambda: TenancyAgreement("a", some)) if it.is_object}
+    assert made == {one["kind"] for one in some.objects()} == whole - set(lacking)
