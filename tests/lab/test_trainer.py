@@ -30,7 +30,7 @@ from tenancy.lab import lab, tools
 from tenancy.lab.cluster import apply, documents, kubectl
 from tenancy.lab.controllers import GIVEN_VARIABLE
 from tenancy.lab.folder import Folder
-from tenancy.live.clients import JobSet, TrainJob, Workload, connect
+from tenancy.live.clients import ClusterQueue, JobSet, TrainJob, Workload, connect
 from tenancy.plan import Plan
 
 from .conftest import plan_of
@@ -162,6 +162,14 @@ def said(client: Client, namespace: str) -> str:
     )
 
 
+def used(client: Client, queue: str, flavor: str) -> int:
+    """Devices of a flavor that a ClusterQueue's jobs have."""
+    (of_flavor,) = (
+        it for it in client.get(ClusterQueue, queue)["status"]["flavorsReservation"] if it["name"] == flavor
+    )
+    return sum(int(it["total"]) for it in of_flavor["resources"] if it["name"].startswith("nvidia.com/mig-"))
+
+
 def template(name: str) -> dict[str, Any]:
     made: dict[str, Any] = yaml.safe_load((TEMPLATES / name).read_text())
     return made
@@ -247,7 +255,7 @@ def test_templates_fill_prod_too(client: Client, training: Folder) -> None:
 def test_a_notebook_waits_in_the_queue_default(client: Client) -> None:
     """What Kubeflow's notebook-controller makes of the template: a StatefulSet without labels, whose pods have the Notebook's
     (`generateStatefulSet`). Kueue puts such a one into `default`, also where the Notebook says `prod`: the template's label
-    is right whether Kueue takes up the StatefulSet or the pod."""
+    is right whether Kueue takes up the StatefulSet or the pod. A stopped notebook is not counted."""
     body = template("notebook.yaml")
     stateful = stateful_set(body)
     stateful["spec"]["template"]["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "prod"
@@ -257,6 +265,18 @@ def test_a_notebook_waits_in_the_queue_default(client: Client) -> None:
     assert workload["spec"]["queueName"] == "default"
     (assignment,) = workload["status"]["admission"]["podSetAssignments"]
     assert set(assignment["flavors"].values()) == {"a100-80-10gb"}
+
+    def scale(replicas: int) -> None:  # as notebook-controller does, for the annotation `kubeflow-resource-stopped`
+        client.patch(StatefulSet, body["metadata"]["name"], {"spec": {"replicas": replicas}}, namespace="ranking")
+
+    def counts(slices: int) -> None:
+        until(lambda: used(client, "ranking", "a100-80-10gb") == slices, lambda: said(client, "ranking"))
+
+    counts(1)
+    scale(0)
+    counts(0)
+    scale(1)
+    counts(1)
 
 
 def stateful_set(notebook: dict[str, Any]) -> dict[str, Any]:
