@@ -187,9 +187,8 @@ def wait(done: Callable[[], bool], seconds: float = 20) -> None:
     raise AssertionError(f"not so after {seconds:.0f} seconds")
 
 
-def test_the_host_says_how_it_is_called() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tenancy.lab.language_host"], capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize("host", ["language_host", "node_host"])
+def test_a_host_says_how_it_is_called(host: str) -> None:
+    done = subprocess.run([sys.executable, "-m", f"tenancy.lab.{host}"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "usage" in done.stderr

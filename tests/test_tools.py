@@ -242,6 +242,12 @@ def test_pulumi_built_here_finds_its_host_and_its_provider_where_the_engine_look
     assert (home / "plugins/resource-kubernetes-v4.25.0/pulumi-resource-kubernetes").exists()
 
 
+def test_hosts_of_other_languages_are_there_where_they_were_asked_for(machine: Path) -> None:
+    env = tools.environment("pulumi", "languages", base={"PATH": os.environ["PATH"]})
+    there = {it.name for it in (Path(env["PULUMI_HOME"]) / "bin").iterdir()}
+    assert {"pulumi-language-python", "pulumi-language-yaml", "pulumi-language-nodejs"} <= there
+
+
 def test_a_home_of_the_users_own_is_kept_and_the_provider_put_on_path(machine: Path) -> None:
     env = tools.environment("pulumi", base={"PATH": os.environ["PATH"], "PULUMI_HOME": "/home/me/.pulumi"})
     assert env["PULUMI_HOME"] == "/home/me/.pulumi"
@@ -251,6 +257,12 @@ def test_a_home_of_the_users_own_is_kept_and_the_provider_put_on_path(machine: P
 def test_pulumi_of_the_user_gets_nothing_of_ours(machine: Path) -> None:
     program(machine / "path", "pulumi", "#!/bin/sh\necho v3.300.1\n")
     assert "PULUMI_HOME" not in tools.environment("pulumi", base={"PATH": os.environ["PATH"]})
+
+
+def test_pulumi_of_the_user_brings_its_own_language_hosts(machine: Path) -> None:
+    program(machine / "path", "pulumi", "#!/bin/sh\necho v3.300.1\n")
+    assert tools.require(["languages"], console=quiet()) == {}
+    assert builds(machine) == []
 
 
 def test_every_program_of_the_table_is_pinned_in_its_module() -> None:
