@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from tenancy.agreement import Agreement, Cluster, Flavor, Team, load
-from tenancy.plan import Plan, make_plan
+from components import TenancyAgreementArgs, agreement_from_file
+from tenancy.agreement import Agreement, Cluster, Flavor, Team
+from tenancy.manifest import dump_all
+from tenancy.plan import make_plan
 from tenancy.render import rendered
 
 from .stacks import ROOT, Stack, lacking
@@ -32,12 +36,6 @@ BY_HEADCOUNT = Agreement(
 )
 
 
-def plan_of_file(file: Path) -> Plan:
-    agreement = load(file).agreement
-    assert agreement
-    return make_plan(agreement)
-
-
 @pytest.fixture
 def example(empty: Path, tmp_path: Path) -> Path:
     """An empty folder where an example would lie in a checkout, with what examples refer to in its place."""
@@ -54,23 +52,33 @@ def copied(name: str, folder: Path) -> Path:
     return folder
 
 
-def whole_life(stack: Stack, plan: Plan, env: Mapping[str, str] | None = None) -> None:
+def whole_life(stack: Stack, agreement: Agreement, env: Mapping[str, str] | None = None) -> None:
     """`up` makes what `tenancy render` writes, a second one changes nothing, `destroy` leaves nothing."""
+    plan = make_plan(agreement)
+    files = [text for name, text in rendered(plan).items() if name.startswith("kueue/")]
+    queues = [body for text in files for body in yaml.safe_load_all(text)]
+    access = [it for it in TenancyAgreementArgs(agreement=agreement).objects() if "kueue" not in it["apiVersion"]]
+    wanted = {f"{it['kind']}/{it['metadata']['name']}": it for it in [*queues, *access]}
     try:
         stack.up().ok()
-        files = [text for name, text in rendered(plan).items() if name.startswith("kueue/")]
-        bodies = [body for text in files for body in yaml.safe_load_all(text)]
-        wanted = {f"{it['kind']}/{it['metadata']['name']}": it for it in bodies}
-        there = stack.on_cluster()
-        assert sorted(there) == sorted(wanted)
-        assert [it for name, body in wanted.items() for it in lacking(body, there[name], name)] == []
-        queues = yaml.safe_load(stack.pulumi("stack", "output", "--json", env=env).ok().said)["queues"]
-        assert queues == {team.name: team.name for team in plan.teams}
+        assert sorted(stack.on_cluster()) == sorted(f"{it['kind']}/{it['metadata']['name']}" for it in queues)
+        there = live(stack, wanted)
+        assert [it for name, body in wanted.items() for it in lacking(body, there.get(name), name)] == []
+        outputs = yaml.safe_load(stack.pulumi("stack", "output", "--json", env=env).ok().said)
+        assert outputs["queues"] == {team.name: team.name for team in plan.teams}
         stack.up("--expect-no-changes", env=env).ok()
         stack.pulumi("destroy", "--yes", "--skip-preview", "--suppress-progress", env=env).ok()
-        assert stack.on_cluster() == {}
+        assert live(stack, wanted) == {}
     finally:
         stack.wipe()
+
+
+def live(stack: Stack, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of these objects that are on the cluster."""
+    given = dump_all(list(wanted.values()))
+    found = stack.kubectl("get", "--filename=-", "--ignore-not-found", "--output=json", given=given)
+    items = json.loads(found)["items"] if found.strip() else []
+    return {f"{it['kind']}/{it['metadata']['name']}": it for it in items}
 
 
 def test_python_from_an_installed_wheel(empty: Path, example: Path) -> None:
@@ -80,7 +88,7 @@ def test_python_from_an_installed_wheel(empty: Path, example: Path) -> None:
         "name: gpus\nruntime: {name: python, options: {virtualenv: ../venv}}\n"  # nothing of the checkout is in it
     )
     stack = Stack(example, empty)
-    whole_life(stack, make_plan(BY_HEADCOUNT))
+    whole_life(stack, BY_HEADCOUNT)
     where = "import components, tenancy; print(components.__path__[0], tenancy.__path__[0])"
     for package in subprocess.check_output([python, "-c", where], cwd=example, text=True).split():
         assert Path(package).is_relative_to(example.parent / "venv")
@@ -111,7 +119,7 @@ def tools_cache() -> Path:
 
 def test_a_yaml_program(empty: Path, example: Path) -> None:
     stack = Stack(copied("yaml", example), empty, languages=("languages",))
-    whole_life(stack, plan_of_file(ROOT / "tenancy.toml"))
+    whole_life(stack, agreement_from_file(ROOT / "tenancy.toml"))
 
 
 def test_a_yaml_program_with_a_wrong_agreement_is_told_in_its_own_words(empty: Path, example: Path) -> None:
@@ -154,8 +162,12 @@ def test_the_parts_of_an_agreement_from_yaml(empty: Path, example: Path) -> None
             "ResourceFlavor/gpu",
             "Topology/zonal",
         ]
+        queues = json.loads(stack.kubectl("get", "localqueues", "--namespace=nightly", "--output=json"))["items"]
+        found = {it["metadata"]["name"]: it["spec"]["clusterQueue"] for it in queues}
+        assert found == {"default": "ranking", "prod": "ranking-prod"}
         shown = yaml.safe_load(stack.pulumi("stack", "output", "--json").ok().said)
         assert shown == {"queue": "ranking", "prod": "ranking-prod", "flavor": "gpu", "topology": "zonal"}
+        stack.pulumi("destroy", "--yes", "--skip-preview", "--suppress-progress").ok()
     finally:
         stack.wipe()
 
@@ -182,6 +194,7 @@ resources:
   tree: {type: "tenancy:TopologyTree", properties: {agreement: "${agreement}", topology: zonal}}
   hardware: {type: "tenancy:GpuFlavor", properties: {agreement: "${agreement}", flavor: gpu}, options: {dependsOn: ["${tree}"]}}
   ranking: {type: "tenancy:TeamQuota", properties: {agreement: "${agreement}", team: ranking}, options: {dependsOn: ["${hardware}"]}}
+  nightly: {type: "tenancy:TeamNamespace", properties: {agreement: "${agreement}", team: ranking, namespace: nightly}, options: {dependsOn: ["${ranking}"]}}
 outputs:
   queue: ${ranking.queueName}
   prod: ${ranking.prodQueueName}
@@ -199,4 +212,4 @@ def test_a_typescript_program(empty: Path, example: Path) -> None:
     assert (example / "package-lock.json").read_text() == lock  # what is committed is what npm makes of package.json
     assert '"resolved": "http' not in lock
     # The first run checks types, as a user's does; the later ones would only check the same ones again, and take as long.
-    whole_life(stack, make_plan(BY_HEADCOUNT), {"PULUMI_NODEJS_TRANSPILE_ONLY": "true"})
+    whole_life(stack, BY_HEADCOUNT, {"PULUMI_NODEJS_TRANSPILE_ONLY": "true"})
