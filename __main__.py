@@ -45,7 +45,7 @@ try:
 except (Unreachable, PreflightError) as error:
     raise pulumi.RunError(str(error)) from None
 provider = cluster_provider("cluster", kubeconfig=settings.kubeconfig, context=settings.context)
-opts = pulumi.ResourceOptions(provider=provider, protect=settings.protect, custom_timeouts=settings.timeouts)
+opts = settings.options(provider)
 
 
 async def main() -> dict[str, Any]:

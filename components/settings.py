@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -34,6 +35,10 @@ class Settings:
     """A context in it; without it the current one."""
     protect: bool = False
     """Whether Pulumi refuses to delete the objects."""
+    retain: bool = False
+    """Whether objects stay on the cluster when they leave the stack."""
+    checkpoints: bool = False
+    """Whether an update without Pulumi's record at each step (PULUMI_SKIP_CHECKPOINTS) is refused."""
     adopt: bool = False
     """Whether objects that others made are taken over, where they have a name of ours."""
     prune: bool = False
@@ -59,6 +64,11 @@ class Settings:
             wrong.append(f"tenancy:namespaces: {namespaces!r} is none of {', '.join(Namespaces)}")
         if not config.get("agreement"):
             wrong.append("tenancy:agreement names no file; set it: pulumi config set tenancy:agreement tenancy.toml")
+        if config.get_bool("checkpoints") and _skips_checkpoints() and not pulumi.runtime.is_dry_run():
+            wrong.append(
+                "tenancy:checkpoints wants the record saved at each step, and PULUMI_SKIP_CHECKPOINTS is set: unset it "
+                "for this stack"
+            )
         if wrong:
             raise pulumi.RunError("\n".join(wrong))
         return cls(
@@ -68,15 +78,26 @@ class Settings:
             kubeconfig=config.get("kubeconfig"),
             context=config.get("context"),
             protect=bool(config.get_bool("protect")),
+            retain=bool(config.get_bool("retain")),
+            checkpoints=bool(config.get_bool("checkpoints")),
             adopt=bool(config.get_bool("adopt")),
             prune=bool(config.get_bool("prune")),
             timeout=config.get("timeout"),
         )
 
-    @property
-    def timeouts(self) -> pulumi.CustomTimeouts | None:
+    def options(self, provider: pulumi.ProviderResource) -> pulumi.ResourceOptions:
+        """What the stack's objects are registered with."""
         one = self.timeout
-        return pulumi.CustomTimeouts(create=one, update=one, delete=one) if one else None
+        return pulumi.ResourceOptions(
+            provider=provider,
+            protect=self.protect,
+            retain_on_delete=self.retain,
+            custom_timeouts=pulumi.CustomTimeouts(create=one, update=one, delete=one) if one else None,
+        )
+
+
+def _skips_checkpoints() -> bool:
+    return os.environ.get("PULUMI_SKIP_CHECKPOINTS", "").lower() in ("1", "t", "true")
 
 
 def _texts(value: str | None) -> list[str]:

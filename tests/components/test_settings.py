@@ -52,6 +52,22 @@ def test_schedulers_are_a_list_or_what_config_set_leaves(
     assert settings(monkeypatch, agreement="x", schedulers=value).schedulers == tuple(map(Scheduler, expected))
 
 
+@pytest.mark.parametrize(("skips", "refused"), [("true", True), ("1", True), ("false", False), ("", False)])
+def test_an_update_without_checkpoints_is_refused_where_a_stack_says_so(
+    monkeypatch: pytest.MonkeyPatch, skips: str, refused: bool
+) -> None:
+    monkeypatch.setenv("PULUMI_SKIP_CHECKPOINTS", skips)
+    monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: False)
+    assert settings(monkeypatch, agreement="x").checkpoints is False
+    if refused:
+        with pytest.raises(pulumi.RunError, match="unset it for this stack"):
+            settings(monkeypatch, agreement="x", checkpoints="true")
+    else:
+        assert settings(monkeypatch, agreement="x", checkpoints="true").checkpoints
+    monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: True)
+    assert settings(monkeypatch, agreement="x", checkpoints="true").checkpoints
+
+
 def test_all_that_is_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(pulumi.RunError) as refused:
         settings(monkeypatch, protct="true", schedulers='["kueu"]')
@@ -74,7 +90,7 @@ def test_an_unknown_writer_is_told_with_those_there_are(monkeypatch: pytest.Monk
 
 
 def test_one_timeout_is_for_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    timeouts = settings(monkeypatch, agreement="x", timeout="5m").timeouts
+    timeouts = settings(monkeypatch, agreement="x", timeout="5m").options(provider=None).custom_timeouts  # type: ignore[arg-type]
     assert timeouts
     assert (timeouts.create, timeouts.update, timeouts.delete) == ("5m", "5m", "5m")
 
