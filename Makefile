@@ -1,7 +1,7 @@
 # The tasks of this repo. What is longer than a line is a script in tools/.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help up down status play test unit lint types tools setup render bench pictures docs-check format lock
+.PHONY: help up rehearse down status play test unit lint types tools setup render bench pictures docs-check format lock
 
 BIN := .venv/bin
 
@@ -11,7 +11,10 @@ help: ## List these tasks
 up: ## Show the agreement, make the tools, start a lab, run `pulumi up` on it, play a scene
 	@tools/up
 
-down: ## Stop the lab and remove all that `make up` wrote (not the cache of tools)
+rehearse: ## The production agreement on a lab of its full size, by `pulumi up`
+	@tools/rehearse
+
+down: ## Stop the labs and remove all that `make up` wrote (not the cache of tools)
 	@tools/down
 
 status: setup ## Show each team's guaranteed, lendable, used, lent and borrowed GPUs

@@ -103,7 +103,7 @@ def stack(name: str) -> dict[str, Any]:
     return {key.removeprefix("tenancy:"): value for key, value in config.items()}
 
 
-@pytest.mark.parametrize("name", ["dev", "prod"])
+@pytest.mark.parametrize("name", ["dev", "prod", "rehearsal"])
 def test_a_stack_of_this_repo_sets_what_there_is(name: str) -> None:
     assert set(stack(name)) <= {field.name for field in fields(Settings)}
 
