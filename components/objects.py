@@ -44,6 +44,11 @@ REPLACED_FOR: Mapping[str, tuple[str, ...]] = {"LocalQueue": ("spec.clusterQueue
 PATCHED = ("Namespace",)
 RETAINED = ("Profile",)
 """What holds a person's work: Kubeflow deletes the namespace that it made for a Profile when the Profile goes."""
+HOLDING = (
+    *("Topology", "ResourceFlavor", "WorkloadPriorityClass", "Cohort", "ClusterQueue"),
+    *("Queue", "SchedulingShard", "NamespaceConfig"),
+)
+"""What running jobs stand on. Only this is retained where a stack retains: a right that was taken away must not stay."""
 PROVIDER_VERSION = version("pulumi-kubernetes")
 
 Object = Mapping[str, Any]
@@ -93,7 +98,8 @@ def register(
 ) -> KubernetesObject:
     """Registers `body` under `parent`, which was given these options, once everything in `after` is there.
 
-    `protect`, `retain_on_delete` and the provider come from the parent by themselves. Timeouts and dependencies do not, and are
+    `protect`, `retain_on_delete` and the provider come from the parent by themselves, the former not for what a namespace gets
+    (it is replaced when the namespace moves to another team), the latter only for what jobs stand on. Timeouts and dependencies do not, and are
     handed on. A dependency on the parent alone would do for making the object, but not for deleting it while the parent
     stays: Pulumi then knows only what the object itself depends on, and would delete a flavor before the queues that hold it.
     """
@@ -104,10 +110,15 @@ def register(
         custom_timeouts=inherited.custom_timeouts,
         delete_before_replace=True,
         replace_on_changes=list(REPLACED_FOR.get(body["kind"], ())),
-        retain_on_delete=True if body["kind"] in RETAINED else None,
+        protect=False if _of_namespace(body) else None,
+        retain_on_delete=True if body["kind"] in RETAINED else None if body["kind"] in HOLDING else False,
         version=PROVIDER_VERSION,
     )
     return KubernetesObject(name, body, opts)
+
+
+def _of_namespace(body: Object) -> bool:
+    return body["kind"] in PATCHED or "namespace" in body["metadata"]
 
 
 def named(what: str, name: str, known: Mapping[str, T]) -> T:

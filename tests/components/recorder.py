@@ -30,7 +30,8 @@ class Registered:
     timeouts: tuple[str, str, str]
     delete_before_replace: bool
     replace_on_changes: tuple[str, ...]
-    retained: bool
+    retained: bool | None
+    """None: as the parent, which the engine sees to."""
     outputs: dict[str, Any]
 
     @property
@@ -72,7 +73,7 @@ class Recorder(mocks.MockMonitor):
             timeouts=(timeouts.create, timeouts.update, timeouts.delete),
             delete_before_replace=request.deleteBeforeReplace,
             replace_on_changes=tuple(request.replaceOnChanges),
-            retained=request.retainOnDelete,
+            retained=request.retainOnDelete if request.HasField("retainOnDelete") else None,
             outputs={},
         )
         return super().RegisterResource(request)

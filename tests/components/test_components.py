@@ -147,6 +147,33 @@ def test_protection_and_timeouts_reach_every_object() -> None:
     assert {it.timeouts for it in objects} == {("1m", "2m", "3m")}
 
 
+IN_NAMESPACES = """
+    [access]
+    platform_groups = ["gpu-platform"]
+    [teams.asr]
+    namespaces = ["asr"]
+    members = ["asr"]
+"""
+
+
+def test_what_jobs_stand_on_is_kept_and_a_right_is_not() -> None:
+    """`retain` must leave no right behind that was taken away, and `protect` no namespace in the way of a move."""
+    args = TenancyAgreementArgs(agreement=agreement(TEXT + IN_NAMESPACES), schedulers=BOTH)
+    kept = pulumi.ResourceOptions(protect=True, retain_on_delete=True)
+    made = [it for it in run(lambda: TenancyAgreement("a", args, kept)) if it.is_object]
+    by_kind = {kind: [it for it in made if it.type.endswith(f":{kind}")] for kind in {_kind(it.type) for it in made}}
+    assert all(
+        it.retained is None and it.protect for kind in ("Cohort", "ClusterQueue", "Queue") for it in by_kind[kind]
+    )
+    rights = [it for it in made if "rbac.authorization.k8s.io" in it.type]
+    assert rights and {it.retained for it in rights} == {False}
+    inside = [
+        it for it in made if "namespace" in it.inputs["metadata"] or it.type.startswith("kubernetes:core/v1:Namespace")
+    ]
+    assert {_kind(it.type) for it in inside} >= {"LocalQueue", "RoleBinding"}
+    assert {(it.retained, it.protect) for it in inside} == {(False, False)}
+
+
 def test_a_replacement_deletes_first() -> None:
     """The name stays, so the new object is the old one: deleting the old one afterwards would delete it."""
     assert {it.delete_before_replace for it in registered(*BOTH).values() if it.is_object} == {True}

@@ -88,7 +88,9 @@ def stack(cluster: Folder, tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_prod_from_preview_to_a_destroy_that_is_refused(stack: Project) -> None:
     objects = wanted()
     assert "create" in stack.preview().ok().said
-    assert not [one for one in objects if one["kind"] == "ClusterQueue" and stack.kubectl("get", "clusterqueues", "-o", "name")]
+    assert not [
+        one for one in objects if one["kind"] == "ClusterQueue" and stack.kubectl("get", "clusterqueues", "-o", "name")
+    ]
 
     refused = stack.up(env=SKIPS)
     assert refused.code and "tenancy:checkpoints" in refused.said
