@@ -11,9 +11,7 @@ from typing import Any
 from lightkube import Client
 from lightkube.codecs import from_dict
 from lightkube.generic_resource import create_namespaced_resource
-from lightkube.resources.batch_v1 import Job
-from lightkube.resources.core_v1 import Namespace, Node, Pod, ServiceAccount
-from lightkube.types import CascadeType
+from lightkube.resources.core_v1 import Node, Pod, ServiceAccount
 
 from tenancy import kai
 from tenancy.plan import Plan
@@ -21,7 +19,7 @@ from tenancy.plan import Plan
 PodGroup = create_namespaced_resource("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups")
 NAMESPACE = "jobs"
 QUEUE = "kai.scheduler/queue"
-PATIENCE = 120.0  # seconds; on an idle machine nothing here takes more than ten
+PATIENCE = 240.0  # seconds; on an idle machine nothing here takes more than twenty
 STEADY = 4  # looks in a row that must show the same
 JOB = "tests/job"
 
@@ -45,12 +43,6 @@ class Jobs:
     def begin(self) -> None:
         self.client.create(from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}))
         until(lambda: list(self.client.list(ServiceAccount, namespace=NAMESPACE)), lambda: "no ServiceAccount")
-
-    def end(self) -> None:
-        self.client.deletecollection(Job, namespace=NAMESPACE, cascade=CascadeType.BACKGROUND)
-        self.client.deletecollection(Pod, namespace=NAMESPACE)
-        until(lambda: not self.running(), self.running)
-        self.client.delete(Namespace, NAMESPACE)
 
     def submit(self, name: str, queue: str, flavor: str, pods: int, each: int, priority: str = "") -> None:
         """A Job of `pods`, each with so many units of the flavor. KAI 0.12 takes each pod for itself."""

@@ -35,6 +35,8 @@ KINDS = ("queues.scheduling.run.ai", "schedulingshards", "topologies.kai.schedul
 NODE = 8  # GPUs of a node, and of a pod here: nothing is lost to fragments
 ZONE = "topology.kubernetes.io/zone"
 IN_ZONE = 8  # nodes of one, as the lab makes them
+CUT = 3  # slices of a pod: as many 2g.20gb as one GPU is cut into
+CPUS = 64  # of a pod, and of a node of `standart`
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +61,20 @@ def project(folder: Folder, tmp_path_factory: pytest.TempPathFactory) -> Project
 
 
 @pytest.fixture(scope="module")
-def jobs(project: Project, folder: Folder, production: Plan) -> Iterator[Jobs]:
+def jobs(project: Project, folder: Folder, production: Plan) -> Jobs:
+    """Four flavors at once, each asked for more than there is: the lab, and the jobs with it, go at the end."""
     it = Jobs(connect(str(folder.kubeconfig)), production)
     it.begin()
-    yield it
-    it.end()
+    reach = production.reach(production.team["asr"], "h100")
+    it.submit("borrower", "ranking-hgx-h100", "hgx-h100", production.flavor["hgx-h100"].capacity // NODE, NODE)
+    it.submit("asr", "asr-h100", "h100", reach // NODE, NODE)
+    it.submit("slices", "ranking-a100-80-20gb", "a100-80-20gb", capacity(production, "a100-80-20gb") // CUT + 1, CUT)
+    it.submit("cpus", "ranking-standart", "standart", capacity(production, "standart") // CPUS + 1, CPUS)
+    return it
+
+
+def capacity(plan: Plan, flavor: str) -> int:
+    return plan.flavor[flavor].capacity
 
 
 def test_each_flavor_has_its_scheduler_and_its_nodes(folder: Folder, production: Plan) -> None:
@@ -86,12 +97,10 @@ def test_pulumi_has_written_it_all_and_has_nothing_left_to_write(project: Projec
 
 
 def test_a_borrower_gets_all_that_is_lent_and_no_more(jobs: Jobs, production: Plan) -> None:
-    """Another flavor's guarantee is not in its way, nor it in theirs: the same team's and others' jobs start beside it."""
+    """Other flavors are not in its way, nor it in theirs: jobs of all four run beside one another."""
     lent = production.lent["hgx-h100"] + production.pool["hgx-h100"]
-    assert (lent, production.flavor["hgx-h100"].capacity) == (480, 512)
-    jobs.submit("borrower", "ranking-hgx-h100", "hgx-h100", 512 // NODE, NODE)
+    assert (lent, capacity(production, "hgx-h100")) == (480, 512)
     reach = production.reach(production.team["asr"], "h100")
-    jobs.submit("asr", "asr-h100", "h100", reach // NODE, NODE)
     jobs.runs(borrower=lent // NODE, asr=reach // NODE)
     jobs.says(
         "borrower", "OverLimit: shared (hgx-h100) quota has reached the allowable limit of GPUs. Limit is 480 GPUs"
@@ -132,23 +141,20 @@ def test_nobody_who_returns_stops_a_prod_job(jobs: Jobs, production: Plan) -> No
 
 
 def test_slices_are_lent_and_taken_back_by_the_slice(jobs: Jobs, production: Plan) -> None:
-    """2g.20gb: KAI counts each as two GPUs. Pods of three, as many as one GPU is cut into."""
-    capacity = production.flavor["a100-80-20gb"].capacity
-    own = production.team["embeddings"].shares["a100-80-20gb"].guaranteed
-    assert (capacity, own) == (48, 24)
-    jobs.submit("slices", "ranking-a100-80-20gb", "a100-80-20gb", capacity // 3 + 1, 3)
-    jobs.runs(slices=capacity // 3)
-    jobs.submit("sliced", "embeddings-a100-80-20gb", "a100-80-20gb", own // 3, 3)
-    jobs.runs(sliced=own // 3, slices=(capacity - own) // 3)
+    """2g.20gb: KAI counts each as two GPUs."""
+    there, own = capacity(production, "a100-80-20gb"), production.team["embeddings"].shares["a100-80-20gb"].guaranteed
+    assert (there, own) == (48, 24)
+    jobs.runs(slices=there // CUT)
+    jobs.submit("sliced", "embeddings-a100-80-20gb", "a100-80-20gb", own // CUT, CUT)
+    jobs.runs(sliced=own // CUT, slices=(there - own) // CUT)
 
 
 def test_cpus_are_lent_and_taken_back_where_a_flavor_has_no_gpus(jobs: Jobs, production: Plan) -> None:
-    node = production.flavor["standart"].units_per_node
-    capacity, own = production.flavor["standart"].capacity, production.team["platform"].shares["standart"].guaranteed
-    jobs.submit("cpus", "ranking-standart", "standart", capacity // node + 1, node)
-    jobs.runs(cpus=capacity // node)
-    jobs.submit("cpus-back", "platform-standart", "standart", own // node, node)
-    jobs.runs(**{"cpus-back": own // node, "cpus": (capacity - own) // node})
+    there, own = capacity(production, "standart"), production.team["platform"].shares["standart"].guaranteed
+    assert (there, own) == (2560, 320)
+    jobs.runs(cpus=there // CPUS)
+    jobs.submit("platform", "platform-standart", "standart", own // CPUS, CPUS)
+    jobs.runs(platform=own // CPUS, cpus=(there - own) // CPUS)
 
 
 def test_a_gang_lands_in_one_domain_and_one_that_fits_none_waits(jobs: Jobs, production: Plan) -> None:
@@ -158,7 +164,7 @@ def test_a_gang_lands_in_one_domain_and_one_that_fits_none_waits(jobs: Jobs, pro
     assert len(jobs.domains("packed", ZONE)) == 1
     jobs.gang("too-wide", "embeddings-a100-80g", "a100-80g", IN_ZONE + 1, NODE, ZONE)
     jobs.says("too-wide", f"topology zonal, requirement {ZONE} couldn't be satisfied")
-    jobs.runs(**{"too-wide": 0, "packed": IN_ZONE})
+    jobs.runs(packed=IN_ZONE, **{"too-wide": 0})
 
 
 def test_status_has_every_flavor(jobs: Jobs, folder: Folder, production: Plan) -> None:
