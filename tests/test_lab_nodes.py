@@ -7,6 +7,7 @@ from typing import Any
 
 from samples import LAB, plan
 
+from tenancy import kai
 from tenancy.agreement.quantity import parse_bytes, parse_milli
 from tenancy.lab.manifests import fake_gpu_topology
 from tenancy.lab.nodes import domains, nodes
@@ -123,3 +124,10 @@ def test_fake_gpu_operator_counts_slices_as_other_devices() -> None:
     assert (pools["h100"]["gpuCount"], pools["h100"]["gpuProduct"]) == (8, "NVIDIA-H100-80GB-HBM3")
     assert pools["slices"]["gpuCount"] == 0
     assert pools["slices"]["otherDevices"] == [{"name": "nvidia.com/mig-1g.10gb", "count": 28}]
+
+
+def test_a_node_carries_its_pool_where_there_are_several_flavors() -> None:
+    """Beside one flavor the label would hide every node from KAI's default shard."""
+    assert not [node for node in nodes(plan(LAB)) if kai.NODE_POOL in node["metadata"]["labels"]]
+    pools = Counter(node["metadata"]["labels"].get(kai.NODE_POOL) for node in nodes(plan(MIXED)))
+    assert pools == {"h100": 40, "slices": 2, "cpu": 3}

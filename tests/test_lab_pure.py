@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from samples import LAB, ONE_FLAVOR, plan
+from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
 
 from tenancy.lab import cluster, controllers, controlplane, scene, webhooks
 from tenancy.lab.folder import FOLDER_VARIABLE, Folder, LabError, State, folder, known, root, tail
@@ -126,7 +126,7 @@ def test_the_control_plane_is_told_to_stay_on_loopback() -> None:
 
 
 def test_a_rows_texts_name_only_ports_that_it_has() -> None:
-    for row in controllers.CONTROLLERS.values():
+    for row in (it.on(plan(text)) for it in controllers.CONTROLLERS.values() for text in (LAB, PRODUCTION.read_text())):
         values = {"folder": "", **dict.fromkeys(row.ports, 1)}
         used = "".join(
             text.format_map(values)
@@ -134,6 +134,17 @@ def test_a_rows_texts_name_only_ports_that_it_has() -> None:
             for text in (*process.arguments, *process.environment.values(), process.ready)
         )
         assert "{" not in used
+
+
+def test_kai_has_a_scheduler_for_each_node_pool_and_one_for_all_where_there_are_none() -> None:
+    row = controllers.CONTROLLERS["kai"]
+    (only,) = (it for it in row.on(plan(LAB)).processes if it not in row.processes)
+    assert only.name == only.runs == "kai-scheduler" and not [it for it in only.arguments if "pool" in it]
+    dotted = plan(ONE_FLAVOR + '[flavors."hgx.h100"]\nnodes = 1\ngpus_per_node = 8\n')
+    made = {it.name: it for it in row.on(dotted).processes if it not in row.processes}
+    assert len(made) == len(dotted.flavors) and {it.runs for it in made.values()} == {"kai-scheduler"}
+    of_one = made["kai-scheduler-hgx_h100"].arguments  # a `.` in a port's name would be a field of it
+    assert of_one[-2:] == ("--nodepool-label-key=kai.scheduler/node-pool", "--partition-label-value=hgx.h100")
 
 
 def test_a_definition_without_conditions_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
