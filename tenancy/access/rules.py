@@ -80,75 +80,91 @@ def variables(plan: Plan, *, kueue: bool, kai_queues: KaiQueues) -> dict[str, st
 
 def rules(*, kueue: bool, kai: bool) -> list[Rule]:
     """In the order in which they are told: of several that are broken, the first."""
-    set_label = " + ', or on KAI ' + ".join(
-        [f"{text(f'set the label {QUEUE} to ')} + {_quoted('variables.there')}"] * kueue
-        + [
-            f"{text(f'set schedulerName {KAI_SCHEDULER} and the label {KAI_QUEUE} to ')} + {_quoted('variables.kaiThere')}"
-        ]
-        * kai
-    )
-    found = [
+    return [
         Rule(  # GPUs are for teams, whoever asks: a part too
             "variables.known || !variables.asks || variables.asksBefore",
             f"{_WHERE} + ' belongs to no team' + (variables.team == '' ? '' : {_TEAM_OF_NONE})"
             " + ', and GPUs are for namespaces of teams: ask a platform engineer to put it into yours'",
         ),
         Rule(  # Kueue would take it for a part of another job, and not count it
-            f"!variables.asks || variables.owners == variables.ownersBefore || variables.controller"
+            "!variables.asks || variables.owners == variables.ownersBefore || variables.controller"
             f" || !variables.owners.exists(o, o.split('/')[0] in {texts(jobs.FOLLOWED)})",
-            "'it names ' + variables.owners[0] + ' as its controller, which only that controller may: leave ownerReferences out'",
+            "'it names ' + variables.owners[0]"
+            " + ' as its controller, which only that controller may: leave ownerReferences out'",
         ),
-        Rule(
-            "!variables.known || variables.part || variables.queues.all(q, q in variables.there)"
-            " || !variables.creates && variables.queues == variables.queuesBefore",
-            "'there is no queue ' + "
-            + _quoted("variables.queues.filter(q, !(q in variables.there))")
-            + f" + ' in ' + {_WHERE} + (variables.queues.exists(q, q == {text(PROD_QUEUE)}) ? ' (' + {_TEAM} + {_NO_PROD} : '')"
-            + f" + ': ' + {set_label}",
-        ),
-        Rule(
-            "!variables.known || variables.part || !variables.asks || variables.named"
-            " || variables.asksBefore && !variables.namedBefore",
-            f"'it asks for GPUs and names no queue: ' + {set_label}",
-        ),
-        Rule(
-            "!variables.known || variables.part || variables.priority == '' || variables.priority in variables.mayName"
-            " || variables.priority == variables.priorityBefore",
-            f"'priority ' + {_quoted('[variables.priority]')} + (variables.priority in variables.values"
-            f" ? ' is above what jobs of ' + {_TEAM} + ' may name' : ' is none of the agreement')"
-            f" + (variables.mayName.size() == 0 ? ': name none' : ': set the label ' + {text(PRIORITY)} + ' to '"
-            f" + {_quoted('variables.mayName')} + ', or leave it out')",
+        *([_queue_of_the_namespace(kai)] if kueue else []),
+        *([_a_queue(kueue, kai)] if kueue or kai else []),
+        *([_kai_queue_of_the_team()] if kai else []),
+        *([_priority()] if kueue else []),
+        Rule(  # of a pod the server knows the value
+            "!variables.known || variables.part || !variables.asks || !(variables.team in variables.limits)"
+            " || !variables.creates && variables.classes == variables.classesBefore"
+            " || (object.kind == 'Pod'"
+            f" ? {_within('object.spec.?priority.orValue(0)')} || object.spec.?priority.orValue(0) <= 0"
+            f" : variables.classes.all(c, c in variables.values && {_within('variables.values[c]')}))",
+            f"'PriorityClass ' + {_quoted('variables.classes')} + ' may go before what jobs of ' + {_TEAM}"
+            " + ' may: leave it out'",
         ),
         Rule(  # no scheduler, and so no queue, is asked about a pod that says its node
             f"!variables.asks || variables.part || !{_ON_A_NODE.format('variables.templates')}"
             f" || {_ON_A_NODE.format('variables.templatesBefore')}",
             "'it names a node: leave nodeName to the scheduler'",
         ),
-        Rule(  # of a pod the server knows the value
-            "!variables.known || variables.part || !variables.asks || !(variables.team in variables.limits)"
-            " || !variables.creates && variables.classes == variables.classesBefore"
-            f" || (object.kind == 'Pod' ? {_within('object.spec.?priority.orValue(0)')} || object.spec.?priority.orValue(0) <= 0"
-            f" : variables.classes.all(c, c in variables.values && {_within('variables.values[c]')}))",
-            f"'PriorityClass ' + {_quoted('variables.classes')} + ' may go before what jobs of ' + {_TEAM} + ' may: leave it out'",
-        ),
         Rule(  # without this, whoever may update a pod starts it before its turn
             "object.kind != 'Pod' || variables.creates || !variables.asks"
-            f" || {_gates('oldObject')}.all(g, g in {_gates('object')})"
-            f" || authorizer.group({text(KUEUE_GROUP)}).resource('workloads').subresource('status').check('update').allowed()",
+            f" || {_gates('oldObject')}.all(g, g in {_gates('object')}) || authorizer.group({text(KUEUE_GROUP)})"
+            ".resource('workloads').subresource('status').check('update').allowed()",
             "'only Kueue lets a pod start that waits for its turn: leave schedulingGates as they are'",
         ),
     ]
-    if kai:  # parts too: KAI reads the label of the pod, or of what it is a part of
-        found.append(
-            Rule(
-                "!variables.known || variables.kaiQueues.all(q, q in variables.kaiThere)"
-                " || !variables.creates && variables.kaiQueues == variables.kaiQueuesBefore",
-                "'KAI queue ' + "
-                + _quoted("variables.kaiQueues.filter(q, !(q in variables.kaiThere))")
-                + f" + ' is none of ' + {_TEAM} + ': set the label ' + {text(KAI_QUEUE)} + ' to ' + {_quoted('variables.kaiThere')}",
-            )
-        )
-    return found
+
+
+def _queue_of_the_namespace(kai: bool) -> Rule:
+    wrong = "variables.queues.filter(q, !(q in variables.there))"
+    return Rule(
+        "!variables.known || variables.part || variables.queues.all(q, q in variables.there)"
+        " || !variables.creates && variables.queues == variables.queuesBefore",
+        f"'there is no queue ' + {_quoted(wrong)} + ' in ' + {_WHERE}"
+        f" + ({text(PROD_QUEUE)} in {wrong} ? ' (' + {_TEAM} + ' has no prod slice)' : '') + ': ' + {_set_label(True, kai)}",
+    )
+
+
+def _a_queue(kueue: bool, kai: bool) -> Rule:
+    return Rule(
+        "!variables.known || variables.part || !variables.asks || variables.named"
+        " || variables.asksBefore && !variables.namedBefore",
+        f"'it asks for GPUs and names no queue: ' + {_set_label(kueue, kai)}",
+    )
+
+
+def _kai_queue_of_the_team() -> Rule:
+    """Parts too: KAI reads the label of the pod, or of what it is a part of."""
+    return Rule(
+        "!variables.known || variables.kaiQueues.all(q, q in variables.kaiThere)"
+        " || !variables.creates && variables.kaiQueues == variables.kaiQueuesBefore",
+        f"'KAI queue ' + {_quoted('variables.kaiQueues.filter(q, !(q in variables.kaiThere))')}"
+        f" + ' is none of ' + {_TEAM} + ': set the label ' + {text(KAI_QUEUE)} + ' to ' + {_quoted('variables.kaiThere')}",
+    )
+
+
+def _priority() -> Rule:
+    return Rule(
+        "!variables.known || variables.part || variables.priority == '' || variables.priority in variables.mayName"
+        " || variables.priority == variables.priorityBefore",
+        f"'priority ' + {_quoted('[variables.priority]')} + (variables.priority in variables.values"
+        f" ? ' is above what jobs of ' + {_TEAM} + ' may name' : ' is none of the agreement')"
+        f" + (variables.mayName.size() == 0 ? ': name none' : ': set the label ' + {text(PRIORITY)} + ' to '"
+        f" + {_quoted('variables.mayName')} + ', or leave it out')",
+    )
+
+
+def _set_label(kueue: bool, kai: bool) -> str:
+    """What would be right."""
+    ways = {
+        f"set the label {QUEUE} to ": "variables.there" if kueue else "",
+        f"set schedulerName {KAI_SCHEDULER} and the label {KAI_QUEUE} to ": "variables.kaiThere" if kai else "",
+    }
+    return " + ', or on KAI ' + ".join(f"{text(words)} + {_quoted(names)}" for words, names in ways.items() if names)
 
 
 def _asks(job: str, templates: str) -> str:
@@ -198,4 +214,3 @@ _WHERE = """('namespace ' + "'" + request.namespace + "'")"""
 _TEAM = """('team ' + "'" + variables.team + "'")"""
 _TEAM_OF_NONE = """" (the agreement has no team '" + variables.team + "')\""""
 _ON_A_NODE = "{}.exists(t, t.?spec.?nodeName.orValue('') != '')"
-_NO_PROD = "' has no prod slice)'"

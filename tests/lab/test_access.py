@@ -28,7 +28,7 @@ from tenancy.plan import Plan
 
 from .conftest import plan_of
 from .people import IMAGE, KAI_QUEUE, PRIORITY, QUEUE, Object, Person, crds, job, pod_template
-from .stacks import lacking
+from .stacks import Project, lacking
 
 PATIENCE = 120.0
 HOSTILE = """it's "quoted" \\ {{ .Name }} ' || true || '"""
@@ -105,7 +105,8 @@ def others(agreed: Plan) -> Iterator[Object]:
     for name, team in OTHERS.items():
         labels = {agreed.team_label: team} if team else {}
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-        yield from rbac.role_bindings(agreed, agreed.team["ranking"], name)
+        for one in rbac.role_bindings(agreed, agreed.team["ranking"], name):
+            yield {**one, "metadata": {"name": one["metadata"]["name"], "namespace": name}}  # not the agreement's
     rules = [
         {"apiGroups": [""], "resources": ["namespaces", "namespaces/status", "pods"], "verbs": ["*"]},
         {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["*"]},
@@ -168,13 +169,21 @@ def test_the_server_keeps_all_of_it_as_it_was_written(cluster: Cluster) -> None:
         assert not (found.get("status") or {}).get("typeChecking")
 
 
-def test_five_hundred_teams_are_no_policy_too_large(cluster: Cluster) -> None:
-    teams = "".join(f"[teams.team-{number}]\nprod = 1\nguaranteed = 1\n" for number in range(500))
-    large = AGREEMENT.replace("nodes = 4", "nodes = 100").partition("[teams.")[0] + teams
-    for one in access.cluster_objects(plan_of(large), Namespaces.LISTED):
+TEAMS = "".join(f"[teams.team-{number}]\nprod = 1\nguaranteed = 1\n" for number in range(500))
+
+
+@pytest.mark.parametrize(("kueue", "kai"), [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("text", ["", TEAMS], ids=["no team", "500 teams"])
+def test_the_server_takes_the_policies_of_any_agreement(cluster: Cluster, text: str, kueue: bool, kai: bool) -> None:
+    """It refuses an expression that it cannot compile, or that is too long."""
+    head = AGREEMENT.replace("nodes = 4", "nodes = 100").partition("[teams.")[0]
+    agreed = plan_of(
+        (head if text else head.partition("[priorities]")[0] + "[access]\nplatform_groups = ['p']\n") + text
+    )
+    for one in access.cluster_objects(agreed, Namespaces.LISTED, kueue=kueue, kai=kai):
         if one["kind"] == "ValidatingAdmissionPolicy":
-            new = {**one, "metadata": {"name": f"{one['metadata']['name']}-large"}}
-            assert cluster.admin.tries(new).allowed
+            new = {**one, "metadata": {"name": f"{one['metadata']['name']}-other"}}
+            assert cluster.admin.tries(new).refused == ""
 
 
 # --- rights ----------------------------------------------------------------------------------------------------------------
@@ -634,3 +643,12 @@ def test_the_namespaces_of_the_agreement_are_those_that_were_made(cluster: Clust
             wanted = namespaces.namespace(cluster.plan, team, name)
             there = cluster.admin.kubectl("get", "namespace", name, "--output=json").object
             assert list(lacking(wanted, there)) == []
+
+
+def test_a_stack_takes_it_over_and_then_has_nothing_to_change(cluster: Cluster, tmp_path: Path) -> None:
+    """What kubectl applied and what Pulumi writes is the same."""
+    project = Project(tmp_path, cluster.admin.kubeconfig)
+    project.agree(AGREEMENT)
+    project.up().ok()
+    assert any("tenancy-jobs" in it for it in project.recorded())
+    project.preview("--refresh", "--expect-no-changes").ok()
