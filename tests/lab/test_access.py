@@ -30,6 +30,8 @@ from .conftest import plan_of
 from .people import IMAGE, KAI_QUEUE, PRIORITY, QUEUE, Object, Person, crds, job, pod_template
 from .stacks import Project, lacking
 
+pytestmark = pytest.mark.timeout(600)
+
 PATIENCE = 120.0
 HOSTILE = """it's "quoted" \\ {{ .Name }} ' || true || '"""
 AGREEMENT = f"""
