@@ -73,7 +73,7 @@ def test_a_second_run_has_nothing_to_change(
     stack: Project, written: float, plan: Plan, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started = time.monotonic()
-    stack.preview("--expect-no-changes").ok()
+    stack.preview("--refresh", "--expect-no-changes").ok()
     looked = time.monotonic() - started
     there = stack.on_cluster()
     assert sorted(there) == sorted(f"{it['kind']}/{it['metadata']['name']}" for it in kueue.objects(plan))
