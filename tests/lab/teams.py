@@ -50,13 +50,13 @@ class Teams:
     client: Client
     plan: Plan
 
-    def settle(self) -> None:
-        """A namespace for each team, named as it is, with the LocalQueues `default` and `prod`."""
+    def settle(self, also: Mapping[str, str] | None = None) -> None:
+        """A namespace for each team, named as it is, with the LocalQueues `default` and `prod`; `also` are more labels."""
         there = {it.metadata.name for it in self.client.list(Namespace) if it.metadata}
         for team in self.plan.teams:
             if team.name in there:
                 continue
-            labels = {self.plan.team_label: team.name}
+            labels = {self.plan.team_label: team.name, **(also or {})}
             self.client.create(
                 from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": team.name, "labels": labels}})
             )

@@ -256,6 +256,7 @@ def test_whose_jobs_are_stopped_when_prod_takes_back(
 SINGLE = """
 [cluster]
 name = "cut"
+team_label = "example.com/team"
 [flavors.whole]
 nodes = 1
 gpus_per_node = 8
@@ -271,11 +272,12 @@ guaranteed = { whole = 8, cut = 56 }
 
 
 def test_slices_of_strategy_single_are_a_flavor_that_jobs_name_by_product(cluster: Teams, stack: Project) -> None:
-    """Both flavors have `nvidia.com/gpu`; only the product tells a slice from a whole GPU."""
+    """Both flavors have `nvidia.com/gpu`; only the product tells a slice from a whole GPU. An agreement of its own beside
+    the other, whose policies keep GPUs for namespaces of its teams."""
     plan = plan_of(SINGLE)
     apply(stack.kubeconfig, [*nodes.nodes(plan), *kueue.objects(plan)])
     teams = Teams(cluster.client, plan)
-    teams.settle()
+    teams.settle({cluster.plan.team_label: "platform"})
     cut = plan.flavor["cut"]
     teams.submit("cutters", "slices", Ask(cut, units=1, pods=cut.capacity))
     teams.submit("cutters", "first", Ask(cut, units=1, named=False))
