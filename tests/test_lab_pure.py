@@ -25,6 +25,13 @@ def test_in_the_lab_training_lends_and_research_borrows() -> None:
     assert (it.reach, it.beside, it.guaranteed, it.size) == (16, 8, 16, 1)
 
 
+def test_whole_gpus_are_played_with_where_there_are_some() -> None:
+    """Of production's CPUs more are given back; each would be a pod."""
+    it = scene.cast(plan(PRODUCTION.read_text()))
+    assert (it.flavor.name, it.lender.name, it.borrower.name) == ("hgx-h100", "ranking", "embeddings")
+    assert it.size == it.flavor.units_per_node
+
+
 def test_the_borrowers_own_limit_is_part_of_what_it_reaches() -> None:
     """b may borrow 3: of a's 24 it takes 3, and gives back 3 when a takes all its own."""
     assert _cast("[teams.a]\nguaranteed = 24\n[teams.b]\nguaranteed = 8\nborrowable = 3\nlendable = 0\n") == (

@@ -54,8 +54,8 @@ class Cast:
 
 
 def cast(plan: Plan) -> Cast:
-    """The pair for which most must be given back; ties by what the borrower itself lends, then by the agreement's order.
-    Raises LabError when no team of the agreement borrows from another."""
+    """The pair for which most must be given back, of whole GPUs where it can be; ties by what the borrower itself lends, then
+    by the agreement's order. Raises LabError when no team of the agreement borrows from another."""
     pairs = [
         Cast(flavor, lender, borrower, plan.reach(borrower, flavor.name), _beside(plan, flavor.name, borrower, lender))
         for flavor in plan.flavors
@@ -69,9 +69,10 @@ def cast(plan: Plan) -> Cast:
     return best
 
 
-def _interest(pair: Cast) -> tuple[int, int, int]:
+def _interest(pair: Cast) -> tuple[bool, int, int, int]:
     flavor = pair.flavor.name
     return (
+        pair.flavor.unit == "gpu" and pair.reach > pair.beside,
         pair.reach - pair.beside,
         pair.lender.shares[flavor].lendable + pair.borrower.shares[flavor].lendable,
         pair.lender.shares[flavor].guaranteed,
