@@ -14,7 +14,7 @@ PRIORITIES = "[priorities]\nlow = 10\nprod-workload = 1000\n"
 # What an agreement adds to one flavor of 4 nodes with 8 GPUs → what `check` says. One row is one rule.
 CASES: dict[str, tuple[str, list[str]]] = {
     "a priority that is not there": (
-        f'{TEAM}highest_priority = "lo"\n{PRIORITIES}',
+        f'{ACCESS}{TEAM}highest_priority = "lo"\n{PRIORITIES}',
         ["teams.a.highest_priority: 'lo' is no priority of this agreement; did you mean 'low'?"],
     ),
     "a namespace with a dot": (
@@ -61,7 +61,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
         ["teams.a.machines: are more memory than a quantity can hold (2^63 - 1 bytes); lower it"],
     ),
     "everyone as a member": (
-        f'{TEAM}members = ["system:authenticated"]',
+        f'{ACCESS}{TEAM}members = ["system:authenticated"]',
         [
             (
                 "teams.a.members[0]: 'system:authenticated' is one of Kubernetes' own, which others are in too; "
@@ -70,7 +70,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
         ],
     ),
     "a group without a name": (
-        f'{TEAM}leads = [" "]',
+        f'{ACCESS}{TEAM}leads = [" "]',
         ["teams.a.leads[0]: is empty; name a group as the cluster's OIDC provider does"],
     ),
     "nobody on the platform": (
@@ -121,6 +121,22 @@ CASES: dict[str, tuple[str, list[str]]] = {
             )
         ],
     ),
+    "a platform of everybody": (
+        f'[access]\nplatform_groups = ["p", "system:authenticated"]\n{TEAM}',
+        [
+            (
+                "access.platform_groups[1]: 'system:authenticated' is everybody, who could then write every queue; "
+                "name a group of platform engineers"
+            )
+        ],
+    ),
+    "rights that nothing writes": (
+        f'{TEAM}members = ["a"]\n[teams.b]\nhighest_priority = "low"\n{PRIORITIES}',
+        [
+            "advice: teams.a.members: does nothing without [access]; add it, with platform_groups, or leave this out",
+            "advice: teams.b.highest_priority: does nothing without [access]; add it, with platform_groups, or leave this out",
+        ],
+    ),
     "a resource that nobody has": (
         f'[sharing.usage]\nresource_weights = {{ "nvidia.com/gp" = 1 }}\n{TEAM}',
         [
@@ -143,6 +159,14 @@ def test_a_prod_priority_that_is_not_there_is_said() -> None:
     wrong = ONE_FLAVOR.replace("[cluster]", "[cluster]\nprod_priority = 'x'") + TEAM + PRIORITIES
     assert findings(wrong) == [
         "cluster.prod_priority: 'x' is no priority of this agreement; known are low, prod-workload"
+    ]
+
+
+@pytest.mark.parametrize("label", ["tenancy.dev/agreement", "kubernetes.io/metadata.name"])
+def test_a_team_label_with_a_meaning_of_its_own_is_said(label: str) -> None:
+    wrong = ONE_FLAVOR.replace("[cluster]", f"[cluster]\nteam_label = '{label}'") + TEAM
+    assert findings(wrong) == [
+        f"cluster.team_label: '{label}' is a label of namespaces that says something else; use one such as tenancy.dev/team"
     ]
 
 

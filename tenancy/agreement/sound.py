@@ -37,6 +37,11 @@ def sound_part(values: object, broken: Iterable[Path]) -> dict[str, Any] | None:
     }
     rest["cluster"] = _without(rest["cluster"], "prod_priority", gone["priorities"])
     rest["teams"] = {name: _team(team, gone) for name, team in rest.get("teams", {}).items()}
+    if "access" in values and "access" not in rest:
+        of_access = ("members", "leads", "highest_priority")
+        rest["teams"] = {
+            name: {key: it for key, it in team.items() if key not in of_access} for name, team in rest["teams"].items()
+        }
     return rest
 
 

@@ -63,6 +63,7 @@ namespaces = ["vision-dev"]
 machines = {{ namespace = "vision-vms", count = 1, vcpus = 1, memory = "1Gi" }}
 """
 MAY_EDIT = "may-edit-everywhere"
+URGENT = "urgent"  # a PriorityClass of the cluster's own, above all of the agreement's
 # Of ranking but without LocalQueues, so that Kueue does not name `default` by itself; of nobody; of a team that is gone.
 OTHERS = {"bare": "ranking", "nobodys": "", "left": "dissolved", "monitoring": ""}
 KINDS = (
@@ -109,6 +110,7 @@ def others(agreed: Plan) -> Iterator[Object]:
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
         for one in rbac.role_bindings(agreed, agreed.team["ranking"], name):
             yield {**one, "metadata": {"name": one["metadata"]["name"], "namespace": name}}  # not the agreement's
+    yield {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": URGENT}, "value": 2000}
     rules = [
         {"apiGroups": [""], "resources": ["namespaces", "namespaces/status", "pods"], "verbs": ["*"]},
         {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["*"]},
@@ -378,10 +380,18 @@ def test_a_priority_above_the_teams_is_refused(cluster: Cluster, kind: str) -> N
 @pytest.mark.parametrize("kind", ["Job", "Pod"])
 def test_and_so_is_a_priority_class_that_would_go_before(cluster: Cluster, kind: str) -> None:
     """Kueue takes its value where a job names no WorkloadPriorityClass."""
-    high = job(kind, "asr-dev", {QUEUE: "default"}, pod_template(priorityClassName="system-cluster-critical"))
-    assert "PriorityClass 'system-cluster-critical' may go before" in cluster.bob().tries(high).refused
+    high = job(kind, "asr-dev", {QUEUE: "default"}, pod_template(priorityClassName=URGENT))
+    assert f"PriorityClass '{URGENT}' may go before" in cluster.bob().tries(high).refused
     high["metadata"]["namespace"] = "ranking-dev"
     assert cluster.alice().tries(high).allowed
+
+
+@pytest.mark.parametrize("kind", ["Job", "Pod"])
+def test_a_priority_class_of_the_systems_is_no_teams(cluster: Cluster, kind: str) -> None:
+    """Also where a team may name any priority: kube-scheduler stops other teams' pods for it, those within their guarantee too."""
+    for person, namespace in ((cluster.alice(), "ranking-dev"), (cluster.bob(), "asr-dev")):
+        it = job(kind, namespace, {QUEUE: "default"}, pod_template(priorityClassName="system-node-critical"))
+        assert "PriorityClass 'system-node-critical' may go before" in person.tries(it).refused
 
 
 # --- whose namespace -------------------------------------------------------------------------------------------------------

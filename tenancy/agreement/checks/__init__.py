@@ -32,6 +32,7 @@ CHECKS: tuple[Callable[[Agreement], Iterator[Finding]], ...] = (
     people.priorities,
     people.namespaces,
     people.groups,
+    people.without_access,
     people.machines,
     sharing.fair,
     sharing.guarantees,

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...identity import AGREEMENT_LABEL
 from ..findings import Finding, Path, dotted
 from ..hardware import by_flavor, resolve
 from ..model import Agreement, Team
 from ..names import LABEL_NAME, SUBDOMAIN, Rule, label_key_problem, name_problem, text_problem
 
+TAKEN_LABELS = (AGREEMENT_LABEL, "kubernetes.io/metadata.name")
 PROD, HOSTS, RESERVED, SHARED = "-prod", "-hosts", "-reserved", "shared"
 CHART_QUEUES = (
     "default-parent-queue",
@@ -32,8 +34,12 @@ class Made(NamedTuple):
 
 def names(agreement: Agreement) -> Iterator[Finding]:
     """Each name on its own."""
-    if problem := label_key_problem(agreement.cluster.team_label):
+    label = agreement.cluster.team_label
+    if problem := label_key_problem(label):
         yield Finding(("cluster", "team_label"), *problem)
+    elif label in TAKEN_LABELS:
+        message = f"{label!r} is a label of namespaces that says something else"
+        yield Finding(("cluster", "team_label"), message, "use one such as tenancy.dev/team")
     refused: set[Path] = set()
     for made in _made(agreement):
         problem = name_problem(made.name, made.rule)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..findings import Finding, Path, dotted
+from ..findings import Finding, Path, Severity, dotted
 from ..model import Agreement, Team
 from ..names import NAMESPACE, name_problem, text_problem
 from ..quantity import MAX_QUANTITY
@@ -13,6 +13,8 @@ from .flavors import nearest
 # The namespace operator leaves these out, and so do our rules, but for `default`, where nobody has GPUs (decision 21).
 SYSTEM_NAMESPACES = ("default", "kueue-system", "kai-scheduler", "kai-resource-reservation", "kubevirt", "gpu-operator")
 SYSTEM_PREFIXES = ("kube-", "openshift-")
+EVERYBODY = ("system:authenticated", "system:unauthenticated", "system:serviceaccounts")
+ONLY_WITH_ACCESS = ("members", "leads", "highest_priority")
 
 
 def is_system(namespace: str) -> bool:
@@ -82,10 +84,23 @@ def _group(path: Path, group: str, *, system: bool) -> Iterator[Finding]:
         yield Finding(path, "is empty", "name a group as the cluster's OIDC provider does")
     elif problem := text_problem(group):
         yield Finding(path, *problem)
+    elif system and group in EVERYBODY:
+        yield Finding(
+            path, f"{group!r} is everybody, who could then write every queue", "name a group of platform engineers"
+        )
     elif group.startswith("system:") and not system:
         yield Finding(
             path, f"{group[:60]!r} is one of Kubernetes' own, which others are in too", "name a group of the team's own"
         )
+
+
+def without_access(agreement: Agreement) -> Iterator[Finding]:
+    """Advice: rights that are agreed on, and that nothing writes."""
+    for name, team in agreement.teams.items() if agreement.access is None else ():
+        for key in ONLY_WITH_ACCESS:
+            if getattr(team, key):
+                remedy = "add it, with platform_groups, or leave this out"
+                yield Finding(("teams", name, key), "does nothing without [access]", remedy, Severity.ADVICE)
 
 
 def machines(agreement: Agreement) -> Iterator[Finding]:
