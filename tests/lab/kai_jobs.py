@@ -11,13 +11,12 @@ from typing import Any
 from lightkube import Client
 from lightkube.codecs import from_dict
 from lightkube.generic_resource import create_namespaced_resource
-from lightkube.resources.core_v1 import Node, Pod, ServiceAccount
+from lightkube.resources.core_v1 import Namespace, Node, Pod, ServiceAccount
 
 from tenancy import kai
 from tenancy.plan import Plan
 
 PodGroup = create_namespaced_resource("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups")
-NAMESPACE = "jobs"
 QUEUE = "kai.scheduler/queue"
 PATIENCE = 240.0  # seconds; on an idle machine nothing here takes more than twenty
 STEADY = 4  # looks in a row that must show the same
@@ -35,21 +34,36 @@ def until(so: Callable[[], object], otherwise: Callable[[], object], steady: int
 
 @dataclass(frozen=True)
 class Jobs:
-    """A namespace with jobs in it."""
+    """The teams' namespaces, called as the teams, with jobs in them: a job's is that of the team whose queue it names."""
 
     client: Client
     plan: Plan
 
     def begin(self) -> None:
-        self.client.create(from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}))
-        until(lambda: list(self.client.list(ServiceAccount, namespace=NAMESPACE)), lambda: "no ServiceAccount")
+        """A namespace for each team, where the agreement has made none."""
+        there = {space.metadata.name for space in self.client.list(Namespace) if space.metadata}
+        for name in (name for name in self.plan.team if name not in there):
+            metadata = {"name": name, "labels": {self.plan.team_label: name}}
+            self.client.create(from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}))
+        for name in self.plan.team:
+            until(lambda name=name: list(self.client.list(ServiceAccount, namespace=name)), lambda: "no ServiceAccount")
+
+    def place(self, queue: str) -> str:
+        """The namespace of the team whose queue this is."""
+        (team,) = {
+            team.name
+            for team in self.plan.teams
+            for flavor in self.plan.flavors
+            if queue in kai.job_queues(self.plan, team, flavor)
+        }
+        return team
 
     def submit(self, name: str, queue: str, flavor: str, pods: int, each: int, priority: str = "") -> None:
         """A Job of `pods`, each with so many units of the flavor. KAI 0.12 takes each pod for itself."""
         template = self._pod(name, queue, flavor, each, priority)
         template["spec"]["restartPolicy"] = "Never"
         spec = {"parallelism": pods, "completions": pods, "backoffLimit": 100_000, "template": template}
-        metadata = {"name": name, "namespace": NAMESPACE}
+        metadata = {"name": name, "namespace": self.place(queue)}
         self.client.create(from_dict({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}))
 
     def gang(self, name: str, queue: str, flavor: str, pods: int, each: int, level: str) -> None:
@@ -57,22 +71,23 @@ class Jobs:
         labels = self._labels(name, queue, flavor)
         constraint = {"topology": self.plan.flavor[flavor].topology, "requiredTopologyLevel": level}
         spec = {"minMember": pods, "queue": queue, "priorityClassName": "train", "topologyConstraint": constraint}
-        metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
+        metadata = {"name": name, "namespace": self.place(queue), "labels": labels}
         self.client.create(PodGroup.from_dict({"metadata": metadata, "spec": spec}))
         for number in range(pods):
             pod = self._pod(name, queue, flavor, each, "")
-            pod["metadata"] |= {"name": f"{name}-{number}", "namespace": NAMESPACE}
+            pod["metadata"] |= {"name": f"{name}-{number}", "namespace": self.place(queue)}
             pod["metadata"]["annotations"] = {"pod-group-name": name}
             self.client.create(from_dict({"apiVersion": "v1", "kind": "Pod", **pod}))
 
     def running(self) -> dict[str, int]:
         """Pods that run, by job."""
-        pods = self.client.list(Pod, namespace=NAMESPACE, fields={"status.phase": "Running"})
+        pods = self.client.list(Pod, namespace="*", fields={"status.phase": "Running"})
+        pods = [pod for pod in pods if JOB in (pod.metadata.labels or {})]
         return dict(Counter(pod.metadata.labels[JOB] for pod in pods if not pod.metadata.deletionTimestamp))
 
     def names(self, job: str) -> set[str]:
         """A job's pods that run: one that was stopped comes back under another name."""
-        pods = self.client.list(Pod, namespace=NAMESPACE, labels={JOB: job}, fields={"status.phase": "Running"})
+        pods = self.client.list(Pod, namespace="*", labels={JOB: job}, fields={"status.phase": "Running"})
         return {str(pod.metadata.name) for pod in pods}
 
     def runs(self, **pods: int) -> None:
@@ -81,7 +96,7 @@ class Jobs:
 
     def why(self, job: str) -> str:
         """What KAI says of the pods of a job that wait."""
-        pods = self.client.list(Pod, namespace=NAMESPACE, labels={JOB: job}, fields={"status.phase": "Pending"})
+        pods = self.client.list(Pod, namespace="*", labels={JOB: job}, fields={"status.phase": "Pending"})
         return " ".join(str(it.message) for pod in pods for it in (pod.status and pod.status.conditions) or ())
 
     def says(self, job: str, text: str) -> None:
@@ -91,7 +106,7 @@ class Jobs:
     def domains(self, job: str, level: str) -> set[str]:
         """Where a job's pods run."""
         nodes = {node.metadata.name: node.metadata.labels for node in self.client.list(Node)}
-        pods = self.client.list(Pod, namespace=NAMESPACE, labels={JOB: job})
+        pods = self.client.list(Pod, namespace="*", labels={JOB: job})
         return {nodes[pod.spec.nodeName][level] for pod in pods if pod.spec.nodeName}
 
     def _labels(self, job: str, queue: str, flavor: str) -> dict[str, str]:
