@@ -96,13 +96,12 @@ def rules(*, kueue: bool, kai: bool) -> list[Rule]:
         *([_a_queue(kueue, kai)] if kueue or kai else []),
         *([_kai_queue_of_the_team()] if kai else []),
         *([_priority()] if kueue else []),
-        Rule(  # the system's own stop pods of any team on their nodes; of a pod the server knows the value
-            "!variables.known || variables.part || !variables.asks"
+        Rule(  # kube-scheduler stops pods of any team for a class above theirs: none but the agreement's, which know no more than Kueue
+            "!variables.known || variables.part"
             " || !variables.creates && variables.classes == variables.classesBefore"
-            " || !variables.classes.exists(c, c.startsWith('system-')) && (!(variables.team in variables.limits)"
-            " || (object.kind == 'Pod'"
-            f" ? {_within('object.spec.?priority.orValue(0)')} || object.spec.?priority.orValue(0) <= 0"
-            f" : variables.classes.all(c, c in variables.values && {_within('variables.values[c]')})))",
+            " || !variables.classes.exists(c, c.startsWith('system-'))"
+            " && (!variables.asks || object.kind == 'Pod' && object.spec.?priority.orValue(0) <= 0"
+            f" || variables.classes.all(c, c in variables.values && {_within('variables.values[c]')}))",
             f"'PriorityClass ' + {_quoted('variables.classes')} + ' may go before what jobs of ' + {_TEAM}"
             " + ' may: leave it out'",
         ),

@@ -379,19 +379,24 @@ def test_a_priority_above_the_teams_is_refused(cluster: Cluster, kind: str) -> N
 
 @pytest.mark.parametrize("kind", ["Job", "Pod"])
 def test_and_so_is_a_priority_class_that_would_go_before(cluster: Cluster, kind: str) -> None:
-    """Kueue takes its value where a job names no WorkloadPriorityClass."""
-    high = job(kind, "asr-dev", {QUEUE: "default"}, pod_template(priorityClassName=URGENT))
-    assert f"PriorityClass '{URGENT}' may go before" in cluster.bob().tries(high).refused
-    high["metadata"]["namespace"] = "ranking-dev"
-    assert cluster.alice().tries(high).allowed
+    """Kueue takes its value where a job names no WorkloadPriorityClass, and kube-scheduler stops other teams' pods for it: so
+    also where a team may name any priority of the agreement. What asks for no GPU may go before others that do not."""
+    for person, namespace in ((cluster.alice(), "ranking-dev"), (cluster.bob(), "asr-dev")):
+        high = job(kind, namespace, {QUEUE: "default"}, pod_template(priorityClassName=URGENT))
+        assert f"PriorityClass '{URGENT}' may go before" in person.tries(high).refused
+        assert person.tries(
+            job(kind, namespace, {QUEUE: "default"}, pod_template("", priorityClassName=URGENT))
+        ).allowed
 
 
 @pytest.mark.parametrize("kind", ["Job", "Pod"])
 def test_a_priority_class_of_the_systems_is_no_teams(cluster: Cluster, kind: str) -> None:
     """Also where a team may name any priority: kube-scheduler stops other teams' pods for it, those within their guarantee too."""
     for person, namespace in ((cluster.alice(), "ranking-dev"), (cluster.bob(), "asr-dev")):
-        it = job(kind, namespace, {QUEUE: "default"}, pod_template(priorityClassName="system-node-critical"))
-        assert "PriorityClass 'system-node-critical' may go before" in person.tries(it).refused
+        for gpus in ("1", ""):
+            template = pod_template(gpus, priorityClassName="system-node-critical")
+            it = job(kind, namespace, {QUEUE: "default"}, template)
+            assert "PriorityClass 'system-node-critical' may go before" in person.tries(it).refused
 
 
 # --- whose namespace -------------------------------------------------------------------------------------------------------
