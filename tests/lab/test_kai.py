@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from lightkube import ApiError, Client
 from lightkube.codecs import from_dict
-from lightkube.resources.core_v1 import Namespace, Pod, ServiceAccount
+from lightkube.resources.core_v1 import Namespace, Pod
 
 GROUP = "runai-gpu-group"
+PLAIN = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "work", "image": "none"}]}}
 
 
 def _pod(namespace: str, name: str, fraction: str) -> dict[str, Any]:
@@ -29,12 +30,22 @@ def _pod(namespace: str, name: str, fraction: str) -> dict[str, Any]:
     }
 
 
+def _takes_pods(client: Client, name: str) -> bool:
+    """Pods need a ServiceAccount, and that Kueue's webhook has heard of their namespace."""
+    try:
+        client.create(from_dict({**PLAIN, "metadata": {"name": "probe", "namespace": name}}), dry_run=True)
+    except ApiError as error:
+        assert "not found" in str(error), error
+        return False
+    return True
+
+
 @pytest.fixture
 def namespace(client: Client, request: pytest.FixtureRequest) -> Iterator[str]:
     name = request.node.name.replace("_", "-")
     client.create(from_dict({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
     deadline = time.monotonic() + 30
-    while not any(True for _ in client.list(ServiceAccount, namespace=name)):  # pods need it
+    while not _takes_pods(client, name):
         assert time.monotonic() < deadline
         time.sleep(0.2)
     yield name
