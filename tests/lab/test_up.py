@@ -235,6 +235,6 @@ def test_what_no_registry_has_is_said_plainly(
     monkeypatch.setenv("TENANCY_CONTROLLERS", str(tmp_path))
     with pytest.raises(LabError, match="has no program fake-gpu-operator/bin/status-updater"):
         lab.up(plan, "given", ("fake-gpu-operator",))
-    with pytest.raises(LabError, match="the lab has no controller 'kay'; there are kai, "):
+    with pytest.raises(LabError, match="the lab has no controller 'kay'; there are jobset, trainer, kai, "):
         lab.up(plan, "given", ("kay",))
     assert not folder("given").path.exists()
