@@ -47,6 +47,12 @@ STAGES = (
     "pod/general/pod-complete.yaml",
 )
 DELAY = "pod-complete.stage.kwok.x-k8s.io/delay"  # annotation on a Job's pods: how long they run, such as "10s"
+ARGUMENTS = {
+    # A lab's data is not worth waiting for the disk at each write.
+    "etcd": {"unsafe-no-fsync": "true"},
+    # A quota that counts a kind is often older than the watch of that kind; then its usage comes with the next sync (5 min).
+    "kube-controller-manager": {"resource-quota-sync-period": "10s"},
+}
 START_TIMEOUT = 90.0  # seconds; 3 on an idle machine of two cores, more beside a build
 
 
@@ -89,8 +95,10 @@ def configuration(ports: Mapping[str, int], programs: Mapping[str, Path]) -> dic
             **{option: str(programs[program]) for option, program in PROGRAMS.items()},
             **{option: ports[port] for option, port in PORTS.items()},
         },
-        # A lab's data is not worth waiting for the disk at each write.
-        "componentsPatches": [{"name": "etcd", "extraArgs": [{"key": "unsafe-no-fsync", "value": "true"}]}],
+        "componentsPatches": [
+            {"name": component, "extraArgs": [{"key": key, "value": value} for key, value in arguments.items()]}
+            for component, arguments in ARGUMENTS.items()
+        ],
     }
 
 

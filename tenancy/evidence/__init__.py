@@ -1,0 +1,1 @@
+"""What a run of `verify` saw, and the forms it is shown in."""

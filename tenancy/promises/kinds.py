@@ -1,0 +1,32 @@
+"""Every kind of check, by scheduler: what it proves, in a line. `verify --only` takes these names; the page in docs lists them.
+
+A new kind is a line here, a function that makes its checks, and a line in the tests' table of mutations that it must see."""
+
+from __future__ import annotations
+
+from .model import Scheduler
+
+KINDS: dict[Scheduler, dict[str, str]] = {
+    Scheduler.KUEUE: {
+        "guarantee": "a team gets all it is guaranteed while every other team asks for all it can",
+        "reach": "alone a team reaches its guarantee and what it may borrow, and one unit more waits",
+        "never-lent": "what a team never lends stays free under pressure from all others at once, and is there at once",
+        "reclaim": "the owner's return takes back what was lent, from who borrowed, and no more than needed",
+        "kept": "a team within its guarantee is never stopped for others",
+        "borrowable": "a team goes no further above its guarantee than it may borrow",
+        "prod-slice": "a prod queue gets its slice and never borrows",
+        "prod-back": "a prod queue takes its slice back at once",
+        "prod-kept": "a prod job is never stopped for a regular job",
+        "priority": "inside a team the higher priority goes first and stops a lower one",
+        "gang": "a job of several pods starts whole or not at all",
+        "own-namespaces": "a team's queue takes no job from a namespace of another team",
+        "pool": "what no team is guaranteed is open to every team that may borrow",
+        "whole": "all teams together use all that there is and never more",
+        "department": "what a department's team does not use goes to its own department and to the rest as the agreement says",
+        "weights": "what is lent is divided by weight",
+        "topology": "a gang lands inside one domain of its level, and one that fits no domain waits",
+        "slices": "the slices of one profile are counted apart from other flavors",
+    },
+    Scheduler.KAI: {},
+    Scheduler.KUBEVIRT: {},
+}
