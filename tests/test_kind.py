@@ -87,6 +87,19 @@ def test_the_cluster_then_the_charts(programs: Path) -> None:
     assert not it.path.exists()
 
 
+def test_kubevirt_is_its_operator_and_the_object_that_it_acts_on(programs: Path) -> None:
+    it = kind.up(plan(LAB), "lab", ("kubevirt",))
+    said = _asked(programs, "kubectl")
+    places = [
+        next(n for n, line in enumerate(said) if words in line) for words in ("kubevirt-operator.yaml", "Available")
+    ]
+    assert places == sorted(places)
+    state = it.state()
+    assert state and state.controllers == ["kueue", "kai", "kubevirt"]
+    kind.up(plan(LAB), "lab")
+    assert it.state() == state, "what a lab has, it keeps"
+
+
 @pytest.mark.parametrize("fails", ["kind-create", "helm-upgrade"])
 def test_a_failure_says_what_was_said_and_leaves_nothing(
     programs: Path, monkeypatch: pytest.MonkeyPatch, fails: str

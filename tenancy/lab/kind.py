@@ -32,6 +32,16 @@ CREATE_TIMEOUT, CHART_TIMEOUT = "5m", "10m"
 RESTRICTED = (".kubernetes.io", ".k8s.io")
 KIND_SETS = ("kubernetes.io/hostname", "kubernetes.io/arch", "kubernetes.io/os", "type")
 
+ALWAYS, OPTIONAL = ("kueue", "kai"), "kubevirt"
+# KubeVirt has no chart: its release is two manifests. A runner's processors seldom nest, so machines are emulated.
+KUBEVIRT_OPERATOR = "https://github.com/kubevirt/kubevirt/releases/download/v1.8.0/kubevirt-operator.yaml"
+KUBEVIRT: dict[str, Any] = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "KubeVirt",
+    "metadata": {"name": "kubevirt", "namespace": "kubevirt"},
+    "spec": {"configuration": {"developerConfiguration": {"useEmulation": True}}},
+}
+
 Report = Callable[[str], None]
 
 
@@ -67,16 +77,18 @@ CHARTS = (
 
 def up(plan: Plan, name: str = "lab", with_: Iterable[str] = (), report: Report = lambda line: None) -> Folder:
     """Makes the cluster, or adds what it lacks; returns its folder. Raises LabError; then a cluster that this call
-    made is removed again. `with_` may name nothing but kai, which is always there."""
+    made is removed again. `with_` may name kubevirt, and kai, which is always there."""
     it = folder(name)
     had = it.state()
     if had and had.on != "kind":
         raise LabError(f"lab {name} is on {had.on}: tenancy lab down --name {name} first")
-    if others := sorted(set(with_) - {"kai"}):
-        raise LabError(f"on kind the lab has Kueue, KAI and fake-gpu-operator, and not {', '.join(others)}")
+    wanted = set(with_)
+    if others := sorted(wanted - {*ALWAYS, OPTIONAL}):
+        raise LabError(f"on kind the lab has Kueue, KAI, fake-gpu-operator and KubeVirt, and not {', '.join(others)}")
     _require_programs()
     config = configuration(plan, name)
-    it.make(State(plan.cluster, ["kueue", "kai"], on="kind"))
+    optional = [OPTIONAL] if OPTIONAL in {*wanted, *(had.controllers if had else ())} else []
+    it.make(State(plan.cluster, [*ALWAYS, *optional], on="kind"))
     made = PREFIX + name not in _run("kind", "get", "clusters").split()
     try:
         if made:
@@ -88,6 +100,9 @@ def up(plan: Plan, name: str = "lab", with_: Iterable[str] = (), report: Report 
             report(f"helm: {chart.release} {chart.version}")
             values = it.write(f"{chart.release}.json", json.dumps(chart.values(plan), indent=1))
             _run("helm", *install(chart, it.kubeconfig, values))
+        if optional:
+            report("kubevirt")
+            _kubevirt(it)
         kubectl(it.kubeconfig, "label", "namespace", "kube-system", f"{LAB_LABEL}={name}", "--overwrite")
     except BaseException:
         if made:
@@ -146,6 +161,15 @@ def install(chart: Chart, kubeconfig: Path, values: Path) -> list[str]:
         *("--namespace", chart.namespace, "--create-namespace", "--kubeconfig", str(kubeconfig)),
         *("--values", str(values), "--wait", "--timeout", CHART_TIMEOUT),
     ]
+
+
+def _kubevirt(it: Folder) -> None:
+    """Its operator, and the object by which the operator installs the rest; returns when machines can be made."""
+    kubectl(it.kubeconfig, "apply", "--server-side", f"--filename={KUBEVIRT_OPERATOR}")
+    kubectl(it.kubeconfig, "wait", "--for=condition=Established", "crd/kubevirts.kubevirt.io", "--timeout=60s")
+    apply(it.kubeconfig, [KUBEVIRT])
+    available = ("wait", "--for=condition=Available", "kubevirt/kubevirt", f"--timeout={CHART_TIMEOUT}")
+    kubectl(it.kubeconfig, "--namespace=kubevirt", *available)
 
 
 def _workers(plan: Plan, name: str) -> Iterator[tuple[str, dict[str, str], list[dict[str, str]]]]:
