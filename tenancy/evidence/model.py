@@ -80,9 +80,23 @@ class Run:
     seconds: float
     outcomes: tuple[Outcome, ...]
     held: tuple[Held, ...] = ()
+    stopped: str = ""
+    """Why the run ended before its checks did: `Ctrl-C`. Checks that had no verdict by then are not run."""
 
     @property
     def kept(self) -> bool:
         """Whether no promise was seen broken, and some was seen held."""
         verdicts = {outcome.verdict for outcome in self.outcomes}
         return Verdict.BROKEN not in verdicts and Verdict.HELD in verdicts
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a run tells while it goes: a check began (step 0: its replica is being made), took its step of that number, or
+    ended with an outcome."""
+
+    check: Check
+    seconds: float
+    """Since the run began."""
+    step: int = 0
+    outcome: Outcome | None = None
