@@ -34,6 +34,8 @@ class JobState:
     stops: int = 0
     """How often it was stopped since it was submitted."""
     nodes: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    """KAI: the GPU of each pod that has a part of one."""
 
 
 class Refused(Exception):
@@ -44,7 +46,8 @@ class Replica(Protocol):
     """Open, used by one check from one thread, closed whatever happened."""
 
     def open(self) -> None:
-        """Makes the copies and waits until they can be used. Raises NotRunnable where the cluster has not what is copied."""
+        """Makes the copies and waits until they can be used. Raises NotRunnable where the cluster lacks what the check needs, and
+        NotKept where the agreement's objects are not there or of no use."""
 
     def submit(self, jobs: Jobs) -> None:
         """Raises Refused."""
@@ -53,7 +56,7 @@ class Replica(Protocol):
         """Deletes the jobs of a group."""
 
     def look(self) -> Sequence[JobState]:
-        """Every job that is there now."""
+        """Every job that is there now, in an order that stays."""
 
     def usage(self) -> Mapping[str, int]:
         """What the status of each queue says it uses of the check's flavor, by the queue's name in the agreement."""
@@ -67,3 +70,7 @@ class Replica(Protocol):
 
 class NotRunnable(Exception):
     """A check cannot be run on this cluster; the text says why. It is reported as not run, never as held."""
+
+
+class NotKept(Exception):
+    """What keeps the promise is not on the cluster, or cannot work; the text says what. It is reported as broken."""

@@ -1,0 +1,275 @@
+"""`play` on a replica that follows a script: what is believed, what is a broken promise, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from tenancy.evidence.model import Condition, Outcome, Verdict
+from tenancy.live.verify.play import Patience, Stopped, play
+from tenancy.live.verify.replica import JobState, NotKept, NotRunnable, Phase, Refused
+from tenancy.live.verify.timeline import Timeline
+from tenancy.promises.model import Check, Jobs, Scheduler, Step
+
+PATIENCE = Patience()
+SAID = (Condition("a-0", "QuotaReserved", "False", "Pending", "no quota is left"),)
+JOBS = Jobs("a", "research", "gpu", count=3, units=2)
+STEP = Step("research submits 3 jobs; it can reach 4.", submit=(JOBS,), running={"a": 2}, because={"a": "no quota"})
+
+Script = Sequence[Sequence[JobState]]
+
+
+def states(running: int, waiting: int = 0, *, name: str = "a", told: bool = True, stops: int = 0) -> list[JobState]:
+    """So many jobs of a group; `stops` of them were stopped once, the last ones."""
+    every = running + waiting
+    return [
+        JobState(
+            name,
+            number,
+            Phase.RUNNING if number < running else Phase.WAITING,
+            SAID if number >= running and told else (),
+            int(number >= every - stops),
+            ("node-0",),
+        )
+        for number in range(every)
+    ]
+
+
+@dataclass
+class Time:
+    seconds: float = 0.0
+    ends: float = float("inf")
+
+    def now(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+        if self.seconds > self.ends:
+            raise Stopped
+
+
+@dataclass
+class Scripted:
+    """Shows one look after the other, and the last one for ever. The first look of a step is what was there before it."""
+
+    script: Script
+    refuses: str = ""
+    opens: Exception | None = None
+    zones: Mapping[str, str] = field(default_factory=dict)
+    shown: int = 0
+    submitted: list[str] = field(default_factory=list)
+    closed: int = 0
+
+    def open(self) -> None:
+        if self.opens:
+            raise self.opens
+
+    def submit(self, jobs: Jobs) -> None:
+        if jobs.name == self.refuses:
+            raise Refused("admission denied")
+        self.submitted.append(jobs.name)
+
+    def remove(self, name: str) -> None:
+        self.submitted.remove(name)
+
+    def look(self) -> Sequence[JobState]:
+        if not self.submitted:
+            return ()
+        seen = self.script[min(self.shown, len(self.script) - 1)]
+        self.shown += 1
+        return seen
+
+    def usage(self) -> Mapping[str, int]:
+        return {"research": 4}
+
+    def labels(self, node: str) -> Mapping[str, str]:
+        return {"zone": self.zones.get(node, "one")}
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def played(
+    script: Script,
+    *steps: Step,
+    replica: Scripted | None = None,
+    clock: Time | None = None,
+    held: Timeline | None = None,
+) -> tuple[Outcome, Time]:
+    clock = clock or Time()
+    replica = replica or Scripted(script)
+    check = Check(Scheduler.KUEUE, "reach", "research", "gpu", "…", steps or (STEP,), "clusterqueue/research")
+    try:
+        return play(check, replica, clock, count=lambda flavor, n: f"{n} GPUs", timeline=held), clock
+    finally:
+        assert replica.closed == 1
+
+
+def test_held_once_it_has_come_and_stays() -> None:
+    """Two looks too early, one that shows it and is gone, and then for good: the seconds are those of the last."""
+    late = [states(0, 3, told=False), states(1, 2)]
+    outcome, clock = played([*late, states(2, 1), states(1, 2), states(2, 1)])
+    (step,) = outcome.steps
+    assert outcome.verdict is Verdict.HELD and not outcome.why
+    assert step.seconds == pytest.approx(4 * PATIENCE.every)
+    assert clock.now() == pytest.approx((4 + PATIENCE.steady - 1) * PATIENCE.every)
+    assert (step.running, step.waiting, step.stopped) == ({"a": 2}, {"a": 1}, {})
+    assert step.submitted == ("3 × research/a: 2 GPUs",)
+    assert [it.message for it in step.conditions] == ["no quota is left"]
+    assert step.usage == {"research": 4}
+
+
+def test_silence_is_no_answer() -> None:
+    """The right number runs, and the scheduler has not said why the last one waits: broken only when time is over."""
+    outcome, clock = played([states(2, 1, told=False)])
+    assert outcome.verdict is Verdict.BROKEN
+    assert "1 jobs of research wait, and the scheduler has not said why" in outcome.why
+    assert clock.now() > PATIENCE.step
+
+
+@pytest.mark.parametrize(
+    ("at_rest", "why"),
+    [
+        (states(3), "research runs on 6 GPUs, and 4 GPUs is the most it should; look at clusterqueue/research"),
+        (
+            states(1, 2),
+            "research runs on 2 GPUs, and should on 4 GPUs (no quota is left); look at clusterqueue/research",
+        ),
+    ],
+)
+def test_broken_as_soon_as_the_scheduler_rests_elsewhere(at_rest: list[JobState], why: str) -> None:
+    outcome, clock = played([states(0, 3, told=False), at_rest])
+    assert outcome.verdict is Verdict.BROKEN and outcome.why == why
+    assert outcome.steps[0].seconds is None
+    assert clock.now() < PATIENCE.rest + 3 * PATIENCE.every
+
+
+def test_a_scheduler_that_still_changes_something_is_waited_for() -> None:
+    """Longer than it may rest, but never the same for so long."""
+    looks = int(PATIENCE.rest / PATIENCE.every) - 1
+    slow = [it for running in (0, 1) for it in [states(running, 3 - running)] * looks]
+    outcome, clock = played([*slow, states(2, 1)])
+    assert outcome.verdict is Verdict.HELD
+    assert clock.now() > PATIENCE.rest
+
+
+def test_a_job_that_must_not_be_stopped_breaks_it_at_once() -> None:
+    """Also where it runs again."""
+    outcome, clock = played([states(2, 1), [replace(it, stops=it.number == 0) for it in states(2, 1)]])
+    assert outcome.verdict is Verdict.BROKEN
+    assert outcome.why.startswith("1 jobs of research were stopped, where none should be")
+    assert clock.now() < 2 * PATIENCE.steady * PATIENCE.every
+
+
+COMES = Step("the owner comes.", running={"a": 1}, stopped={"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("second", "verdict"),
+    [
+        (COMES, Verdict.HELD),
+        (replace(COMES, stopped={}), Verdict.BROKEN),
+        (replace(COMES, stopped={"a": 2}), Verdict.BROKEN),
+        (replace(COMES, stopped={}, most_stopped={"a": 1}), Verdict.HELD),
+        (replace(COMES, stopped={}, most_stopped={"a": 2}), Verdict.HELD),
+        (replace(COMES, stopped={}, most_stopped={"a": 0}), Verdict.BROKEN),
+    ],
+)
+def test_stops_are_counted_from_the_step_on(second: Step, verdict: Verdict) -> None:
+    """One had been stopped in the first step already, where that was expected."""
+    first = replace(STEP, stopped={"a": 1})
+    once = [replace(it, stops=int(it.number == 2)) for it in states(2, 1)]
+    again = [replace(it, stops=int(it.number > 0)) for it in states(1, 2)]
+    outcome, _ = played([*[once] * (PATIENCE.steady + 2), again], first, second)
+    assert outcome.verdict is verdict
+    assert len(outcome.steps) == 2
+
+
+def test_the_reason_counts() -> None:
+    outcome, _ = played([states(2, 1)], replace(STEP, because={"a": "topology"}))
+    assert outcome.verdict is Verdict.BROKEN
+    assert "'topology' should be said" in outcome.why and "no quota is left" in outcome.why
+
+
+def test_of_jobs_that_were_stopped_the_reason_for_that_counts() -> None:
+    """The one that waited before has another."""
+    preempted = Condition("a-1", "Preempted", "True", "InCohortReclamation", "preempted")
+    after = [replace(it, stops=1, told=(*SAID, preempted)) if it.number == 1 else it for it in states(1, 2)]
+    step = replace(COMES, because={"a": "InCohortReclamation"})
+    outcome, _ = played([*[states(2, 1)] * (PATIENCE.steady + 2), after], STEP, step)
+    assert outcome.verdict is Verdict.HELD
+
+
+def test_a_gang_on_nodes_of_two_domains() -> None:
+    gang = replace(JOBS, count=1, pods=2)
+    step = Step("a gang", submit=(gang,), running={"a": 1}, together={"a": "zone"})
+    there = [JobState("a", 0, Phase.RUNNING, nodes=("node-0", "node-1"))]
+    assert played([there], step)[0].verdict is Verdict.HELD
+    outcome, _ = played([there], step, replica=Scripted([there], zones={"node-1": "two"}))
+    assert outcome.verdict is Verdict.BROKEN and "is on several zone: one, two" in outcome.why
+
+
+def test_parts_of_gpus_that_should_not_all_be_on_one() -> None:
+    step = Step("three halves", submit=(JOBS,), running={"a": 3}, apart=("a",))
+    on_one = [replace(it, gpus=("g0",)) for it in states(3)]
+    on_two = [replace(it, gpus=(f"g{it.number // 2}",)) for it in states(3)]
+    assert played([on_two], step)[0].verdict is Verdict.HELD
+    assert "should not all share one GPU" in played([on_one], step)[0].why
+
+
+def test_removed_jobs_must_be_gone() -> None:
+    more = replace(JOBS, name="b", count=1)
+    first = Step("both", submit=(JOBS, more), running={"a": 3, "b": 1})
+    second = Step("b ends", remove=("b",), running={"a": 3})
+    both = [*states(3), *states(1, name="b")]
+    outcome, _ = played([*[both] * (PATIENCE.steady + 4), states(3)], first, second)
+    assert outcome.verdict is Verdict.HELD
+    outcome, _ = played([both], first, second)
+    assert outcome.verdict is Verdict.BROKEN and "jobs that were removed are still there: b" in outcome.why
+
+
+@pytest.mark.parametrize(
+    ("refuses", "refused", "verdict", "why"),
+    [
+        ("a", ("a",), Verdict.HELD, ""),
+        ("a", (), Verdict.BROKEN, "the API server refused research's a: admission denied"),
+        ("", ("a",), Verdict.BROKEN, "the API server took research's a, which it should have refused"),
+    ],
+)
+def test_what_the_api_server_must_refuse(refuses: str, refused: tuple[str, ...], verdict: Verdict, why: str) -> None:
+    step = replace(STEP, refused=refused, running={}, because={})
+    outcome, _ = played([], step, replica=Scripted([[]], refuses=refuses))
+    assert outcome.verdict is verdict and outcome.why.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("raised", "verdict"),
+    [
+        (NotRunnable("the cluster has no free GPU"), Verdict.NOT_RUN),
+        (NotKept("clusterqueue/research is not on the cluster"), Verdict.BROKEN),
+    ],
+)
+def test_what_cannot_be_opened(raised: Exception, verdict: Verdict) -> None:
+    outcome, _ = played([], replica=Scripted([], opens=raised))
+    assert (outcome.verdict, outcome.why, outcome.steps) == (verdict, str(raised), ())
+
+
+def test_a_stopped_run_closes_its_replicas() -> None:
+    with pytest.raises(Stopped):
+        played([states(1, 2)], clock=Time(ends=1.0))
+
+
+def test_who_held_what_when() -> None:
+    held = Timeline()
+    outcome, _ = played([states(0, 3, told=False), states(1, 2), states(1, 2), states(2, 1)], held=held)
+    first, second = held.all()
+    assert [(it.team, it.queue, it.flavor, it.units) for it in (first, second)] == [
+        ("research", "research", "gpu", 2),
+        ("research", "research", "gpu", 4),
+    ]
+    assert first.since == pytest.approx(PATIENCE.every)
+    assert first.until == second.since == pytest.approx(3 * PATIENCE.every)
+    assert second.until == outcome.seconds
