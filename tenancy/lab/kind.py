@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..live.verify.safety import ALLOWED_LABEL
 from ..plan import Plan
 from . import nodes
 from .cluster import apply, kubectl
@@ -103,7 +104,8 @@ def up(plan: Plan, name: str = "lab", with_: Iterable[str] = (), report: Report 
         if optional:
             report("kubevirt")
             _kubevirt(it)
-        kubectl(it.kubeconfig, "label", "namespace", "kube-system", f"{LAB_LABEL}={name}", "--overwrite")
+        marks = (f"{LAB_LABEL}={name}", f"{ALLOWED_LABEL}=true")
+        kubectl(it.kubeconfig, "label", "namespace", "kube-system", *marks, "--overwrite")
     except BaseException:
         if made:
             delete(name)

@@ -23,6 +23,7 @@ from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import Namespace
 
 from ..live.clients import connect
+from ..live.verify.safety import ALLOWED_LABEL
 from ..plan import Plan
 from . import controlplane, kind, nodes, ports, processes, tools, webhooks
 from .cluster import answers, apply
@@ -172,7 +173,7 @@ def _up(
         with _timed(report, "control plane"):
             controlplane.up(it, state.ports, programs, tools.module_dir("kwok"))
         client = connect(str(it.kubeconfig))
-        client.patch(Namespace, "kube-system", {"metadata": {"labels": {LAB_LABEL: it.name}}})
+        client.patch(Namespace, "kube-system", {"metadata": {"labels": {LAB_LABEL: it.name, ALLOWED_LABEL: "true"}}})
         made = pool.submit(nodes.converge, client, plan)
         apply(it.kubeconfig, [one for row in new for one in objects[row.name].result() if one["kind"] == CRD])
         for row in new:

@@ -1,0 +1,30 @@
+"""Kinds × teams: how many promises of each were held, broken, not run. For the terminal and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .model import Outcome, Verdict
+from .words import counts
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """`rows` are (scheduler, kind), `teams` the columns, both in the order of the checks; `cells` has those with checks."""
+
+    rows: tuple[tuple[str, str], ...]
+    teams: tuple[str, ...]
+    cells: dict[tuple[str, str, str], dict[Verdict, int]]
+
+
+def matrix(outcomes: Iterable[Outcome]) -> Matrix:
+    cells: dict[tuple[str, str, str], list[Outcome]] = {}
+    for outcome in outcomes:
+        check = outcome.check
+        cells.setdefault((str(check.scheduler), check.kind, check.team), []).append(outcome)
+    return Matrix(
+        rows=tuple(dict.fromkeys((scheduler, kind) for scheduler, kind, _ in cells)),
+        teams=tuple(dict.fromkeys(team for _, _, team in cells)),
+        cells={key: counts(these) for key, these in cells.items()},
+    )

@@ -1,0 +1,96 @@
+"""Words that every form of a run uses: sums, amounts, what a scheduler said of several jobs at once.
+
+Names and messages come from other people's objects and may hold anything; `plain` leaves nothing in them that is no text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from .model import Condition, Outcome, Run, StepSeen, Verdict
+
+# What XML cannot hold, what moves a terminal's cursor, and what turns the direction of the text around it.
+NOT_TEXT = re.compile("[^\t\n\\x20-\\x7e\xa0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+MOST_JOBS = 3  # named where several were told the same
+
+
+@dataclass(frozen=True)
+class Said:
+    """One thing that the scheduler said of some jobs."""
+
+    jobs: tuple[str, ...]
+    condition: Condition
+
+    @property
+    def who(self) -> str:
+        more = len(self.jobs) - MOST_JOBS
+        return ", ".join(self.jobs[:MOST_JOBS]) + (f" and {more} more" if more > 0 else "")
+
+    @property
+    def what(self) -> str:
+        """`QuotaReserved=False, Pending: couldn't assign flavors …`."""
+        it = self.condition
+        state = f"{it.type}={it.status}" if it.status else it.type
+        return ": ".join(part for part in (", ".join(filter(None, (state, it.reason))), it.message) if part)
+
+
+def plain(text: str) -> str:
+    return NOT_TEXT.sub("\ufffd", text)
+
+
+def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
+    """How many of each verdict; zeros too."""
+    found = Counter(outcome.verdict for outcome in outcomes)
+    return {verdict: found[verdict] for verdict in Verdict}
+
+
+def summary(run: Run) -> str:
+    """`41 promises: 39 held, 0 broken, 2 not run; 74 s.`"""
+    found = counts(run.outcomes)
+    total = len(run.outcomes)
+    told = ", ".join(f"{count} {verdict}" for verdict, count in found.items())
+    stopped = f" Stopped before its end: {run.stopped}." if run.stopped else ""
+    return f"{total} promise{'' if total == 1 else 's'}: {told}; {seconds(run.seconds)}.{stopped}"
+
+
+def seconds(amount: float | None) -> str:
+    return "never" if amount is None else f"{amount:.1f} s" if amount < 100 else f"{amount:.0f} s"
+
+
+def amounts(numbers: Mapping[str, int]) -> str:
+    """`training 16, others 8`."""
+    return ", ".join(f"{plain(name)} {number}" for name, number in numbers.items())
+
+
+def said(conditions: Iterable[Condition]) -> list[Said]:
+    """Conditions with the jobs that were told the same put together, in the order they were first said."""
+    jobs: dict[tuple[str, str, str, str], list[str]] = {}
+    for it in conditions:
+        jobs.setdefault((it.type, it.status, it.reason, it.message), []).append(plain(it.job))
+    return [Said(tuple(names), Condition("", *map(plain, key))) for key, names in jobs.items()]
+
+
+def facts(step: StepSeen) -> dict[str, str]:
+    """What was seen of a step, by what it is: only what there is."""
+    named = {
+        "submitted": ", ".join(map(plain, step.submitted)),
+        "came after": seconds(step.seconds),
+        "running": amounts(step.running),
+        "waiting": amounts(step.waiting),
+        "stopped": amounts(step.stopped),
+        "usage in status": amounts(step.usage),
+    }
+    return {name: text for name, text in named.items() if text}
+
+
+def story(outcome: Outcome) -> list[str]:
+    """An outcome as lines for people: why, then each step with what was submitted and seen, then the object to look at."""
+    lines = [plain(outcome.why)] if outcome.why else []
+    for number, step in enumerate(outcome.steps, start=1):
+        lines.append(f"{number}. {plain(step.says)}")
+        lines += [f"   {name}: {text}" for name, text in facts(step).items()]
+        lines += [f"   {one.who}: {one.what}" for one in said(step.conditions)]
+    return [*lines, f"look at: {plain(outcome.check.look_at)}"]
