@@ -82,7 +82,8 @@ def test_the_cluster_then_the_charts(programs: Path) -> None:
     ]
     values = json.loads((it.path / "gpu-operator.json").read_text())
     assert values["topology"]["nodePools"]["gpu"]["gpuCount"] == 8
-    assert "label namespace kube-system tenancy.dev/lab=lab --overwrite" in _asked(programs, "kubectl")[-1]
+    marks = "tenancy.dev/lab=lab tenancy.dev/verify-allowed=true"
+    assert f"label namespace kube-system {marks} --overwrite" in _asked(programs, "kubectl")[-1]
     assert lab.down("lab") and _asked(programs, "kind")[-1].startswith("delete cluster --name tenancy-lab")
     assert not it.path.exists()
 
