@@ -1,7 +1,7 @@
 # The tasks of this repo. What is longer than a line is a script in tools/.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help up rehearse down status play test unit lint types tools setup render bench pictures docs-check format lock
+.PHONY: help up rehearse down status play test unit lint types tools setup render bench pictures docs-check site format lock
 
 BIN := .venv/bin
 
@@ -49,9 +49,13 @@ bench: setup ## Measure the slow things beside what one would run instead
 pictures: setup ## Draw docs/pictures from the agreements
 	@$(BIN)/python docs/make_pictures.py
 
-docs-check: setup ## Check that docs/reference.md is what the model says, and docs/pictures what the agreements say
+docs-check: setup ## Check that docs/reference.md is what the model says, docs/pictures what the agreements say, and every link
 	@$(BIN)/python docs/make_reference.py --check
 	@$(BIN)/python docs/make_pictures.py --check
+	@$(MAKE) --no-print-directory site
+
+site: setup ## Build the documentation as a site, build/site; a wrong link fails
+	@set -o pipefail; NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1 | { grep -v '^INFO\|^  - ' || true; }
 
 format: setup ## Format the Python code
 	@$(BIN)/ruff format
