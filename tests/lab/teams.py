@@ -41,6 +41,8 @@ class Ask:
     cpu: int | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
     priority: str = ""
+    port: int | None = None
+    """A container port of its own makes Kueue look at a job that equals another one that waits (docs/decisions/0022)."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,13 @@ def _job(team: str, name: str, ask: Ask, queue: str) -> dict[str, Any]:
     }
     if flavor.unit != "cpu":
         asks[flavor.resource] = str(ask.units)
-    container = {"name": "work", "image": "registry.invalid/none", "resources": {"requests": asks, "limits": asks}}
+    container: dict[str, Any] = {
+        "name": "work",
+        "image": "registry.invalid/none",
+        "resources": {"requests": asks, "limits": asks},
+    }
+    if ask.port is not None:
+        container["ports"] = [{"containerPort": ask.port}]
     pod = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": 0,
