@@ -134,7 +134,7 @@ def test_the_control_plane_is_told_to_stay_on_loopback() -> None:
 
 def test_a_rows_texts_name_only_ports_that_it_has() -> None:
     for row in (it.on(plan(text)) for it in controllers.CONTROLLERS.values() for text in (LAB, PRODUCTION.read_text())):
-        values = {"folder": "", **dict.fromkeys(row.ports, 1)}
+        values = {"folder": "", "kubeconfig": "", **dict.fromkeys(row.ports, 1)}
         used = "".join(
             text.format_map(values)
             for process in row.processes

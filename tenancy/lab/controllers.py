@@ -4,7 +4,8 @@ A row says what the controller needs (objects, files, ports), which processes it
 Adding a controller is adding a row. Its programs come from `tools`, which builds them, or, where no package registry
 has the controller, from a folder that the user brings: `TENANCY_CONTROLLERS`, with `NAME/bin` and `NAME/crds` in it.
 
-In a process's texts `{folder}` is the controller's own folder in the lab, and each of its ports goes by its name.
+In a process's texts `{folder}` is the controller's own folder in the lab, `{kubeconfig}` the lab's (also in the environment, as
+KUBECONFIG), and each of its ports goes by its name.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from lightkube import Client
+from lightkube.types import PatchType
 
 from .. import configuration, kai
-from ..live.clients import JobSet, ResourceFlavor, TrainJob
+from ..live.clients import JobSet, KubeVirt, ResourceFlavor, TrainJob, VirtualMachine
 from ..plan import Plan
 from . import manifests
 from .folder import LabError
@@ -96,6 +98,23 @@ def trainer_works(client: Client) -> bool:
     """Whether a TrainJob passes Trainer's webhooks, which look for its runtime, and Kueue's, which suspends it."""
     spec = _queued(client, TrainJob, {"runtimeRef": {"name": "torch-distributed"}})
     return bool(spec.get("suspend"))
+
+
+def kubevirt_works(client: Client) -> bool:
+    """Whether virt-controller says of a stopped machine that it is stopped; the machine is removed then.
+
+    Its configuration is heeded once KubeVirt's operator has said that it is deployed; here nobody else says it."""
+    name, namespace = manifests.KUBEVIRT["metadata"]["name"], manifests.KUBEVIRT_NAMESPACE
+    deployed = {"status": {"phase": "Deployed"}}
+    client.patch(KubeVirt.Status, name, deployed, namespace=namespace, patch_type=PatchType.MERGE)
+    metadata = {"name": "lab-probe", "namespace": namespace}
+    spec = {"runStrategy": "Halted", "template": {"spec": {"domain": {"devices": {}}}}}
+    probe = VirtualMachine.from_dict({"metadata": metadata, "spec": spec})
+    there: Mapping[str, Any] = client.apply(probe, field_manager="lab", force=True)
+    if not (there.get("status") or {}).get("printableStatus"):
+        return False
+    client.delete(VirtualMachine, metadata["name"], namespace=namespace)
+    return True
 
 
 def _queued(client: Client, kind: Any, spec: Object) -> Mapping[str, Any]:
@@ -211,6 +230,25 @@ CONTROLLERS = {
             objects=manifests.kai_objects,
             files=manifests.kai_files,
             tools="kai",
+        ),
+        Controller(
+            name="kubevirt",
+            processes=(
+                Process(
+                    "virt-controller",
+                    (
+                        "--kubeconfig={kubeconfig}",
+                        *("--listen=127.0.0.1", "--port={metrics}"),
+                        "--prom-cert-file={folder}/certificates/tls.crt",
+                        "--prom-key-file={folder}/certificates/tls.key",
+                    ),
+                ),
+            ),
+            ports=("metrics",),
+            objects=manifests.kubevirt_objects,
+            files=manifests.kubevirt_files,
+            works=kubevirt_works,
+            tools="kubevirt",
         ),
         Controller(
             name="fake-gpu-operator",

@@ -23,7 +23,7 @@ from ..plan import Plan
 from . import nodes
 from .cluster import apply, kubectl
 from .folder import LAB_LABEL, Folder, LabError, State, folder
-from .manifests import FAKE_GPU_NAMESPACE, KAI_NAMESPACE, KUEUE_NAMESPACE, fake_gpu_topology
+from .manifests import FAKE_GPU_NAMESPACE, KAI_NAMESPACE, KUBEVIRT, KUEUE_NAMESPACE, fake_gpu_topology
 
 PREFIX = "tenancy-"  # of the cluster's name, so that nobody's own kind cluster is ever touched
 PROGRAMS = ("docker", "kind", "helm")
@@ -36,12 +36,6 @@ KIND_SETS = ("kubernetes.io/hostname", "kubernetes.io/arch", "kubernetes.io/os",
 ALWAYS, OPTIONAL = ("kueue", "kai"), "kubevirt"
 # KubeVirt has no chart: its release is two manifests. A runner's processors seldom nest, so machines are emulated.
 KUBEVIRT_OPERATOR = "https://github.com/kubevirt/kubevirt/releases/download/v1.8.0/kubevirt-operator.yaml"
-KUBEVIRT: dict[str, Any] = {
-    "apiVersion": "kubevirt.io/v1",
-    "kind": "KubeVirt",
-    "metadata": {"name": "kubevirt", "namespace": "kubevirt"},
-    "spec": {"configuration": {"developerConfiguration": {"useEmulation": True}}},
-}
 
 Report = Callable[[str], None]
 

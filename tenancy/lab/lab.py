@@ -217,7 +217,7 @@ def _start(
     for path, data in row.files(site).items():
         it.write(f"{row.name}/{path}", data)
     it.write(f"{row.name}/{FOLLOWS}", _follows(row, site.plan))
-    values = {"folder": str(site.folder), **site.ports}
+    values = {"folder": str(site.folder), "kubeconfig": str(it.kubeconfig), **site.ports}
     for process in row.processes:
         program = given_program(site.given, row, process) if site.given else programs[process.runs]
         own = {name: text.format_map(values) for name, text in process.environment.items()}

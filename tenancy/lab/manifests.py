@@ -7,6 +7,7 @@ classes, kwok's Stages); written here only where upstream makes it in code or in
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -177,6 +178,30 @@ def reservation_stage() -> Object:
             },
         },
     }
+
+
+# KubeVirt -------------------------------------------------------------------------------------------------------------
+
+KUBEVIRT_NAMESPACE = "kubevirt"
+KUBEVIRT: Object = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "KubeVirt",
+    "metadata": {"name": "kubevirt", "namespace": KUBEVIRT_NAMESPACE},
+    "spec": {"configuration": {"developerConfiguration": {"useEmulation": True}}},
+}
+
+
+def kubevirt_objects(site: Site) -> Iterator[Object]:
+    """Its CRDs, its namespace and its configuration: what its operator makes that virt-controller needs. Without
+    virt-api nothing is checked or defaulted, and without virt-handler on the nodes no machine boots."""
+    program = tools.require(["kubevirt-crds"])["kubevirt-crds"]
+    yield from json.loads(subprocess.run([str(program)], capture_output=True, check=True).stdout)
+    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KUBEVIRT_NAMESPACE}}
+    yield KUBEVIRT
+
+
+def kubevirt_files(site: Site) -> dict[str, bytes]:
+    return site.pair.files("certificates")
 
 
 # What the user brings -------------------------------------------------------------------------------------------------

@@ -97,6 +97,7 @@ MODULES = {
             {"sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress": "0"},
             (Files("kai", "github.com/NVIDIA/KAI-scheduler", ("deployments/kai-scheduler",)),),
         ),
+        Module("kubevirt", {}),
     )
 }
 
@@ -164,6 +165,8 @@ TOOLS = {
         _kai("kai-queuecontroller"),
         _kai("kai-podgroupcontroller"),
         _kai("kai-admission"),
+        Tool("virt-controller", "kubevirt", "kubevirt.io/kubevirt/cmd/virt-controller", "1.8.0"),
+        Tool("kubevirt-crds", "kubevirt", "./kubevirt-crds", "1.8.0"),
     )
 }
 
@@ -172,11 +175,12 @@ GROUPS = {
     "pulumi": tuple(t.name for t in TOOLS.values() if t.module == "pulumi"),
     "languages": tuple(t.name for t in TOOLS.values() if t.module == "languages"),
     "kai": tuple(t.name for t in TOOLS.values() if t.module == "kai"),
+    "kubevirt": tuple(t.name for t in TOOLS.values() if t.module == "kubevirt"),
 }
 
 
 def require(names: Iterable[str], *, console: Console | None = None) -> dict[str, Path]:
-    """The path of each program or of each member of a group (`lab`, `pulumi`, `languages`, `kai`), built first where it must be.
+    """The path of each program or of each member of a group (`lab`, `pulumi`, `languages`, `kai`, `kubevirt`), built first where it must be.
 
     Where the user has Pulumi, theirs is the answer; `pulumi-resource-kubernetes` and the language hosts are left out, since
     their Pulumi has its own. Raises ToolsError, whose text is for the user, when something cannot be had.
@@ -294,7 +298,7 @@ def _says(path: str, tool: Tool) -> bool:
 
 
 def main(argv: list[str]) -> int:
-    """`python -m tenancy.lab.tools [NAME | GROUP]…` makes them and prints where they are; without a name, all but KAI.
+    """`python -m tenancy.lab.tools [NAME | GROUP]…` makes them and prints where they are; without a name, `lab` and `pulumi`.
 
     `--export` prints `environment` for a shell to read instead.
     """

@@ -16,6 +16,11 @@ ResourceFlavor = create_global_resource("kueue.x-k8s.io", "v1beta2", "ResourceFl
 JobSet = create_namespaced_resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets")
 TrainJob = create_namespaced_resource("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs")
 KaiQueue = create_global_resource("scheduling.run.ai", "v2", "Queue", "queues")
+KubeVirt = create_namespaced_resource("kubevirt.io", "v1", "KubeVirt", "kubevirts")
+VirtualMachine = create_namespaced_resource("kubevirt.io", "v1", "VirtualMachine", "virtualmachines")
+VirtualMachineInstance = create_namespaced_resource(
+    "kubevirt.io", "v1", "VirtualMachineInstance", "virtualmachineinstances"
+)
 
 ANSWER_TIMEOUT = 60.0  # seconds; removing some hundred jobs at once takes a busy server more than ten
 
