@@ -9,10 +9,14 @@ from lightkube.generic_resource import create_global_resource, create_namespaced
 
 from .reach import REMEDY, Unreachable, require_reachable
 
+Cohort = create_global_resource("kueue.x-k8s.io", "v1beta2", "Cohort", "cohorts")
 ClusterQueue = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues")
 LocalQueue = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "LocalQueue", "localqueues")
 Workload = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
 ResourceFlavor = create_global_resource("kueue.x-k8s.io", "v1beta2", "ResourceFlavor", "resourceflavors")
+WorkloadPriorityClass = create_global_resource(
+    "kueue.x-k8s.io", "v1beta2", "WorkloadPriorityClass", "workloadpriorityclasses"
+)
 JobSet = create_namespaced_resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets")
 TrainJob = create_namespaced_resource("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs")
 KaiQueue = create_global_resource("scheduling.run.ai", "v2", "Queue", "queues")

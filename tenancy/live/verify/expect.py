@@ -75,7 +75,9 @@ def _of_group(step: Step, jobs: Jobs, seen: Seen, who: str, count: Callable[[str
         yield Fault(f"{who} runs on {amount(running)}, and {amount(wanted)} is the most it should")
     elif running < wanted:
         yield Fault(f"{who} runs on {amount(running)}, and should on {amount(wanted)}{_said(seen.waiting(name))}")
-    if silent := [it for it in seen.waiting(name) if not it.told]:
+    if stuck := [it for it in seen.waiting(name) if it.stuck]:
+        yield Fault(f"{len(stuck)} jobs of {who} have all they ask for and do not run: {stuck[0].stuck}")
+    if silent := [it for it in seen.waiting(name) if not it.told and not it.stuck]:
         yield Fault(f"{len(silent)} jobs of {who} wait, and the scheduler has not said why")
     yield from _stops(step, jobs, seen, who)
     if text := step.because.get(name):

@@ -46,6 +46,8 @@ class Patience:
     every: float = 0.2
     steady: int = 4
     """Looks in a row."""
+    usage: float = 3.0
+    """For the queues' status to show what runs."""
     rest: float = 8.0
     """Without any change, every job told: what has not come by then does not come."""
 
@@ -70,6 +72,8 @@ class Playing:
         if wrong := self.submit(step):
             return self.seen(step, Seen((), before), None), wrong
         came, wrong = self.wait(step, before, started)
+        if not wrong:
+            self.wait_for_usage()
         seen = Seen(tuple(self.look()), before)
         return self.seen(step, seen, None if came is None else came - started), wrong
 
@@ -115,6 +119,17 @@ class Playing:
                 if final == patience.steady or rests or now > deadline:
                     return None, "; ".join(it.text for it in sorted(found, key=lambda it: not it.final))
             self.clock.sleep(patience.every)
+
+    def wait_for_usage(self) -> None:
+        """A queue's status trails what runs by a moment. It is what people look at, so it is shown as it comes to be; no
+        promise hangs on it."""
+        until = self.clock.now() + self.patience.usage
+        jobs = {it.name: it for it in self.there()}
+        while self.clock.now() < until:
+            running = (jobs[it.jobs].each for it in self.look() if it.phase is Phase.RUNNING and it.jobs in jobs)
+            if sum(running) == sum(self.replica.usage().values()):
+                return
+            self.clock.sleep(self.patience.every)
 
     def there(self) -> list[Jobs]:
         """What was submitted and not removed."""
@@ -197,7 +212,7 @@ def queue_name(jobs: Jobs) -> str:
 
 
 def _settled(state: JobState) -> bool:
-    return state.phase is Phase.RUNNING or bool(state.told)
+    return state.phase is Phase.RUNNING or bool(state.told or state.stuck)
 
 
 def _conditions(states: Sequence[JobState]) -> Iterator[Condition]:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from ... import identity
 from ...evidence.model import Condition
 from ...promises.model import Jobs
 
-RUN_LABEL = "tenancy.dev/verify"  # on every object of a run, cluster-scoped ones and nodes too: the run's name
+RUN_LABEL = identity.RUN_LABEL  # on every object of a run, cluster-scoped ones and nodes too: the run's name
 CHECK_LABEL = "tenancy.dev/verify-check"  # the replica's number in its run
 
 
@@ -33,6 +34,8 @@ class JobState:
     told: tuple[Condition, ...] = ()
     stops: int = 0
     """How often it was stopped since it was submitted."""
+    stuck: str = ""
+    """Why it does not run though the scheduler has given it all it asks for, in the cluster's words."""
     nodes: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     """KAI: the GPU of each pod that has a part of one."""

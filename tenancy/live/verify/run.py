@@ -42,7 +42,13 @@ class Stage(Protocol):
 
 def stage(scheduler: Scheduler, client: Client, plan: Plan, name: str, clock: Clock) -> Stage:
     """A scheduler is a line here."""
-    raise NotImplementedError(scheduler)
+    match scheduler:
+        case Scheduler.KUEUE:
+            from .kueue import KueueStage
+
+            return KueueStage(client, plan, name, clock)
+        case _:
+            raise NotImplementedError(scheduler)
 
 
 @dataclass(frozen=True)

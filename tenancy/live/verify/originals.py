@@ -1,0 +1,78 @@
+"""The agreement's Kueue objects as they are on the cluster, and the nodes of its flavors: what replicas are copies of.
+
+Read once in a run. The tree is the live one: a queue that somebody has hung into it by hand lends and borrows like any
+other, so it is copied too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lightkube import Client
+from lightkube.resources.core_v1 import Node
+
+from ... import kueue
+from ...identity import RUN_LABEL
+from ...plan import Plan
+from ..clients import ClusterQueue, Cohort, ResourceFlavor, WorkloadPriorityClass
+
+KWOK = "kwok.x-k8s.io/node"  # kwok's annotation on a node that it simulates
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Originals:
+    cohorts: Mapping[str, Object]
+    queues: Mapping[str, Object]
+    flavors: Mapping[str, Object]
+    priorities: Mapping[str, int]
+    nodes: tuple[Object, ...]
+
+    def nodes_of(self, flavor: str) -> list[Object]:
+        """Those that Kueue takes for the flavor's: they carry all its labels."""
+        labels = self.flavors[flavor]["spec"].get("nodeLabels") or {}
+        return [it for it in self.nodes if labels.items() <= (it["metadata"].get("labels") or {}).items()]
+
+    def simulated(self, flavor: str) -> bool:
+        """Whether no node of the flavor is a real one."""
+        return all(KWOK in (it["metadata"].get("annotations") or {}) for it in self.nodes_of(flavor))
+
+
+def read(client: Client, plan: Plan) -> Originals:
+    """Raises what the client raises."""
+    cohorts, queues = _by_name(client, Cohort), _by_name(client, ClusterQueue)
+    made = {(it["kind"], it["metadata"]["name"]) for it in kueue.objects(plan)}
+    ours = {name for kind, name in made if kind in ("Cohort", "ClusterQueue")}
+    parents = {name: it["spec"].get("parentName") or "" for name, it in cohorts.items()}
+    roots = {root(name, parents) for name in ours if name in cohorts}
+    roots |= {root(queues[name]["spec"].get("cohortName") or "", parents) for name in ours if name in queues} - {""}
+
+    def belongs(name: str, cohort: str) -> bool:
+        return root(cohort, parents) in roots if cohort else name in ours
+
+    return Originals(
+        cohorts={name: it for name, it in cohorts.items() if root(name, parents) in roots},
+        queues={name: it for name, it in queues.items() if belongs(name, it["spec"].get("cohortName") or "")},
+        flavors=_by_name(client, ResourceFlavor),
+        priorities={name: int(it["value"]) for name, it in _by_name(client, WorkloadPriorityClass).items()},
+        nodes=tuple(_by_name(client, Node).values()),
+    )
+
+
+def root(cohort: str, parents: Mapping[str, str]) -> str:
+    """The top of the tree that a Cohort is in. One that is named and not there is a root; in a circle any one is it."""
+    seen = {cohort}
+    while (parent := parents.get(cohort)) and parent not in seen:
+        cohort = parent
+        seen.add(cohort)
+    return cohort
+
+
+def _by_name(client: Client, kind: Any) -> dict[str, Object]:
+    """Every object of the kind that no run of ours has made."""
+    found: Iterable[Any] = client.list(kind, chunk_size=500)
+    every = [it.to_dict() for it in found]
+    return {it["metadata"]["name"]: it for it in every if RUN_LABEL not in (it["metadata"].get("labels") or {})}
