@@ -25,6 +25,7 @@ play: setup ## Play the scene again: research borrows what training lends, train
 
 test: lint types ## Everything CI runs: lint, types, unit tests, tests on a real control plane
 	@$(BIN)/python -m tenancy.lab.tools lab pulumi languages kai kubevirt
+	@tools/browser >/dev/null || true
 	@$(BIN)/pytest
 
 unit: setup ## The tests that need only Python

@@ -20,7 +20,9 @@ def junit(run: Run) -> str:
         mine = tuple(outcome for outcome in run.outcomes if outcome.check.scheduler == scheduler)
         spent = max(it.started + it.seconds for it in mine) - min(it.started for it in mine)
         totals = {"errors": "0", **_totals(mine, spent), "skipped": str(counts(mine)[Verdict.NOT_RUN])}
-        began = run.began.partition("+")[0].rstrip("Z")  # the schema's dateTime of CI systems has no zone; it is UTC
+        began = (
+            plain(run.began).partition("+")[0].rstrip("Z")
+        )  # the schema's dateTime of CI systems has no zone; it is UTC
         suite = SubElement(
             root, "testsuite", {"name": scheduler, "timestamp": began, "hostname": "localhost", **totals}
         )

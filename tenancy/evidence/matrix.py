@@ -11,7 +11,8 @@ from .words import counts
 
 @dataclass(frozen=True)
 class Matrix:
-    """`rows` are (scheduler, kind), `teams` the columns, both in the order of the checks; `cells` has those with checks."""
+    """`rows` are (scheduler, kind), a scheduler's together, and `teams` the columns, both in the order of the checks; `cells` has
+    those with checks."""
 
     rows: tuple[tuple[str, str], ...]
     teams: tuple[str, ...]
@@ -23,8 +24,10 @@ def matrix(outcomes: Iterable[Outcome]) -> Matrix:
     for outcome in outcomes:
         check = outcome.check
         cells.setdefault((str(check.scheduler), check.kind, check.team), []).append(outcome)
+    rows = dict.fromkeys((scheduler, kind) for scheduler, kind, _ in cells)
+    schedulers = list(dict.fromkeys(scheduler for scheduler, _ in rows))
     return Matrix(
-        rows=tuple(dict.fromkeys((scheduler, kind) for scheduler, kind, _ in cells)),
+        rows=tuple(sorted(rows, key=lambda row: schedulers.index(row[0]))),
         teams=tuple(dict.fromkeys(team for _, _, team in cells)),
         cells={key: counts(these) for key, these in cells.items()},
     )

@@ -85,9 +85,9 @@ class Run:
 
     @property
     def kept(self) -> bool:
-        """Whether no promise was seen broken, and some was seen held."""
+        """Whether the run came to its end, no promise was seen broken, and some was seen held."""
         verdicts = {outcome.verdict for outcome in self.outcomes}
-        return Verdict.BROKEN not in verdicts and Verdict.HELD in verdicts
+        return not self.stopped and Verdict.BROKEN not in verdicts and Verdict.HELD in verdicts
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def summary(run: Run) -> str:
     found = counts(run.outcomes)
     total = len(run.outcomes)
     told = ", ".join(f"{count} {verdict}" for verdict, count in found.items())
-    stopped = f" Stopped before its end: {run.stopped}." if run.stopped else ""
+    stopped = f" Stopped before its end: {plain(run.stopped)}." if run.stopped else ""
     return f"{total} promise{'' if total == 1 else 's'}: {told}; {seconds(run.seconds)}.{stopped}"
 
 

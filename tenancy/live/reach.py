@@ -50,6 +50,26 @@ class Unreachable(RuntimeError):
     """No cluster answers there. The text says where, why, and what to do."""
 
 
+@dataclass(frozen=True)
+class Where:
+    """A cluster as a kubeconfig names it."""
+
+    context: str
+    cluster: str
+    server: str
+
+    def __str__(self) -> str:
+        return f"{self.context} ({self.server})"
+
+
+def where(kubeconfig: str | None, context: str | None) -> Where:
+    """The cluster that a context means; arguments as of `require_reachable`. Raises Unreachable."""
+    source, config = _config(kubeconfig)
+    cluster, _ = _chosen(config, context, source)
+    name = context or config.current
+    return Where(name, str(config.contexts[name].get("cluster")), str(cluster.get("server", "")))
+
+
 def require_reachable(kubeconfig: str | None, context: str | None, timeout: float = 5.0) -> None:
     """Returns when the API server of the context says that it is ready, within `timeout` seconds.
 
