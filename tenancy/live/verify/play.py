@@ -72,9 +72,9 @@ class Playing:
         if wrong := self.submit(step):
             return self.seen(step, Seen((), before), None), wrong
         came, wrong = self.wait(step, before, started)
-        if not wrong:
-            self.wait_for_usage()
         seen = Seen(tuple(self.look()), before)
+        if not wrong:
+            self.wait_for_usage(seen.states)
         return self.seen(step, seen, None if came is None else came - started), wrong
 
     def submit(self, step: Step) -> str:
@@ -120,15 +120,13 @@ class Playing:
                     return None, "; ".join(it.text for it in sorted(found, key=lambda it: not it.final))
             self.clock.sleep(patience.every)
 
-    def wait_for_usage(self) -> None:
+    def wait_for_usage(self, states: Sequence[JobState]) -> None:
         """A queue's status trails what runs by a moment. It is what people look at, so it is shown as it comes to be; no
         promise hangs on it."""
         until = self.clock.now() + self.patience.usage
         jobs = {it.name: it for it in self.there()}
-        while self.clock.now() < until:
-            running = (jobs[it.jobs].each for it in self.look() if it.phase is Phase.RUNNING and it.jobs in jobs)
-            if sum(running) == sum(self.replica.usage().values()):
-                return
+        running = sum(jobs[it.jobs].each for it in states if it.phase is Phase.RUNNING and it.jobs in jobs)
+        while sum(self.replica.usage().values()) != running and self.clock.now() < until:
             self.clock.sleep(self.patience.every)
 
     def there(self) -> list[Jobs]:

@@ -34,11 +34,11 @@ class JobState:
     told: tuple[Condition, ...] = ()
     stops: int = 0
     """How often it was stopped since it was submitted."""
-    stuck: str = ""
-    """Why it does not run though the scheduler has given it all it asks for, in the cluster's words."""
     nodes: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     """KAI: the GPU of each pod that has a part of one."""
+    stuck: str = ""
+    """Why it does not run though the scheduler has given it all it asks for, in the cluster's words."""
 
 
 class Refused(Exception):
