@@ -14,6 +14,7 @@ from samples import ONE_FLAVOR, PRODUCTION, plan
 from tenancy import access
 from tenancy.access import Namespaces
 from tenancy.access.namespaces import CONFIG_LABEL, _as_template, namespace_objects
+from tenancy.identity import RUN_LABEL
 
 LISTED, OPERATOR = Namespaces.LISTED, Namespaces.OPERATOR
 TWO = (
@@ -166,6 +167,7 @@ def test_namespaces_that_no_queue_is_for_are_left_out() -> None:
     expressions = config_of(TWO + machines + exempt)["spec"]["labelSelector"]["matchExpressions"]
     (by_name,) = [it for it in expressions if it["operator"] == "NotIn"]
     assert {"vms", "monitoring", "kueue-system", "default"} <= set(by_name["values"])
+    assert {"key": RUN_LABEL, "operator": "DoesNotExist"} in expressions
     assert [it for it in names(TWO + machines, LISTED) if "vms" in it] == [
         "Namespace/vms",
         "ResourceQuota/vms/tenancy-machines",

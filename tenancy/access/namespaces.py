@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..agreement.checks.people import SYSTEM_NAMESPACES
-from ..identity import AGREEMENT_LABEL
+from ..identity import AGREEMENT_LABEL, RUN_LABEL
 from ..kueue import API_VERSION, PROD_SUFFIX
 from ..manifest import dump_list
 from ..plan import Plan, TeamPlan
@@ -66,12 +66,14 @@ def local_queues(plan: Plan, team: TeamPlan, namespace: str) -> Iterator[Object]
 
 
 def namespace_config(plan: Plan, *, kueue: bool = True) -> Object:
-    """What the operator makes in every namespace that carries a team's label, but for those that no queue is for."""
+    """What the operator makes in every namespace that carries a team's label, but for those that no queue is for. Namespaces of
+    a run of `verify` have LocalQueues of their own, for copies of the queues."""
     not_for = [*SYSTEM_NAMESPACES, *(plan.access.exempt_namespaces if plan.access else ())]
     not_for += [team.machines.namespace for team in plan.teams if team.machines]
     selector = [
         {"key": plan.team_label, "operator": "Exists"},
         {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": sorted(set(not_for))},
+        {"key": RUN_LABEL, "operator": "DoesNotExist"},
     ]
     template = {"objectTemplate": _template(plan, kueue), "excludedPaths": list(EXCLUDED_PATHS)}
     return {

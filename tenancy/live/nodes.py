@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import httpx2
-from lightkube import ApiError, Client
+from lightkube import ApiError, Client, operators
 from lightkube.resources.core_v1 import Node as NodeObject
 from lightkube.utils.quantity import parse_quantity
 
 from ..capacity import Node, NodeTaint
 from ..capacity.nodes import VENDOR
+from ..identity import RUN_LABEL
 
 PAGE = 500  # nodes in one answer; one of a real cluster has some 20 kB
 
@@ -25,9 +26,11 @@ class Unreadable(RuntimeError):
 
 
 def read(client: Client) -> list[Node]:
-    """Every node of the cluster. Raises Unreadable."""
+    """Every node of the cluster, but for the copies that a run of `verify` works on. Raises Unreadable."""
     try:
-        return [described(it) for it in client.list(NodeObject, chunk_size=PAGE)]
+        return [
+            described(it) for it in client.list(NodeObject, labels={RUN_LABEL: operators.not_exists()}, chunk_size=PAGE)
+        ]
     except ApiError as error:
         raise Unreadable(f"the cluster does not let us list its nodes: {error.status.message}") from None
     except (httpx2.HTTPError, ValueError) as error:  # ValueError: a quantity that is none

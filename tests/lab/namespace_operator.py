@@ -111,5 +111,7 @@ def _key(one: dict[str, Any]) -> str:
 def _matches(labels: dict[str, str], expression: dict[str, Any]) -> bool:
     if expression["operator"] == "Exists":
         return expression["key"] in labels
+    if expression["operator"] == "DoesNotExist":
+        return expression["key"] not in labels
     assert expression["operator"] == "NotIn"
     return labels.get(expression["key"]) not in expression["values"]
