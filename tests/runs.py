@@ -50,6 +50,7 @@ def outcome(it: Check, verdict: Verdict, started: float = 0.0, why: str = "") ->
             {},
             told[:1],
             {"research": 16},
+            started + 2,
         ),
         StepSeen(
             it.steps[1].says,
@@ -59,7 +60,8 @@ def outcome(it: Check, verdict: Verdict, started: float = 0.0, why: str = "") ->
             {"others": 9},
             {"others": 8},
             told,
-            {"research": 8, it.team: 16},
+            {"research": 8, it.team: 16, "idle": 0},
+            started + 4,
         ),
     )
     ran = verdict is not Verdict.NOT_RUN

@@ -269,6 +269,12 @@ def test_the_timeline_shows_what_was_held_at_every_time() -> None:
     assert [(row.name, row.most, row.color) for row in queues] == [("blue", 4, 0), ("blue-prod", 12, 0), ("red", 2, 1)]
 
 
+def test_a_line_stands_where_a_step_ended() -> None:
+    """Steps of the fabricated checks end half-way and at the end; every picture of a check has its lines there."""
+    lines = re.findall(r'class="mark" d="M([\d.]+) 0V', page(run(("training",), ("reach",))))
+    assert set(map(float, lines)) == {timeline.WIDTH / 2, timeline.WIDTH}
+
+
 def test_what_was_held_for_less_than_can_be_drawn_is_drawn() -> None:
     held = [Held("a", "blue", "blue", "gpu", 8, 50.0, 50.001)]
     (row,) = timeline.by_team(held, {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -41,6 +42,15 @@ def stop(message: str, code: int = WRONG_INPUT) -> NoReturn:
     """One sentence on stderr, and the exit code."""
     print(message, file=sys.stderr)
     raise typer.Exit(code)
+
+
+def known(kind: str, names: Collection[str], there: Mapping[str, object]) -> None:
+    """Stops at a name that the agreement does not have, with the one that may be meant."""
+    from ..agreement.checks.flavors import nearest
+
+    for name in names:
+        if name not in there:
+            stop(f"--{kind}: {name!r} is no {kind} of this agreement; {nearest(name, there, f'it has no {kind}')}")
 
 
 def print_json(value: Any) -> None:

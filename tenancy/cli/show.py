@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,8 +41,8 @@ def show(
 
     plan = common.plan_of(file)
     teams, flavors = team or (), flavor or ()
-    _known("team", teams, plan.team)
-    _known("flavor", flavors, plan.flavor)
+    common.known("team", teams, plan.team)
+    common.known("flavor", flavors, plan.flavor)
     if svg is not None:
         if json:
             common.stop("--svg and --json: give one of them")
@@ -51,15 +51,6 @@ def show(
         common.print_json(showing.as_json(plan, teams, flavors))
     else:
         showing.print_plan(plan, teams, flavors)
-
-
-def _known(kind: str, names: Collection[str], known: Mapping[str, object]) -> None:
-    from ..agreement.checks.flavors import nearest
-
-    for name in names:
-        if name not in known:
-            remedy = nearest(name, known, f"it has no {kind}")
-            common.stop(f"--{kind}: {name!r} is no {kind} of this agreement; {remedy}")
 
 
 def _draw(plan: Plan, teams: Collection[str], flavors: Collection[str], target: str) -> None:

@@ -12,7 +12,7 @@ VERSION = 1
 
 
 def as_json(run: Run) -> dict[str, Any]:
-    """Plain data. Seconds are of the run's own clock; `since`, `until` and `started` count from `began`."""
+    """Plain data. Seconds are of the run's own clock; `started`, `ended`, `since` and `until` count from `began`."""
     return {
         "version": VERSION,
         "agreement": run.agreement,
@@ -46,6 +46,7 @@ def _check(outcome: Outcome) -> dict[str, Any]:
                 "says": step.says,
                 "submitted": list(step.submitted),
                 "seconds": _rounded(step.seconds),
+                "ended": _rounded(step.ended),
                 "running": dict(step.running),
                 "waiting": dict(step.waiting),
                 "stopped": dict(step.stopped),

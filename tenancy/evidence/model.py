@@ -40,6 +40,8 @@ class StepSeen:
     conditions: tuple[Condition, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
     """By queue of the replica, under the name it has in the agreement: what its status said it uses of the flavor, at last."""
+    ended: float = 0.0
+    """Seconds since the run began."""
 
 
 @dataclass(frozen=True)

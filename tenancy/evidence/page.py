@@ -62,10 +62,7 @@ def _check(outcome: Outcome, held: list[Held], colors: Mapping[str, int]) -> str
     why = f'<p class="{look}">{_text(outcome.why)}</p>' if outcome.why else ""
     steps = "".join(map(_step, outcome.steps))
     end = outcome.started + outcome.seconds
-    marks, at = [], outcome.started
-    for step in outcome.steps:
-        at += step.seconds or 0
-        marks += [at] if step.seconds is not None else []
+    marks = [step.ended for step in outcome.steps]
     lanes = _lanes(timeline.by_queue(held, colors), outcome.started, end, marks)
     lanes = f'<p class="dim">Who held what, when; a dotted line is the end of a step.</p>{lanes}' if lanes else ""
     return (

@@ -79,11 +79,15 @@ def facts(step: StepSeen) -> dict[str, str]:
         "submitted": ", ".join(map(plain, step.submitted)),
         "came after": seconds(step.seconds),
         "running": amounts(step.running),
-        "waiting": amounts(step.waiting),
-        "stopped": amounts(step.stopped),
-        "usage in status": amounts(step.usage),
+        "waiting": amounts(_some(step.waiting)),
+        "stopped": amounts(_some(step.stopped)),
+        "usage in status": amounts(_some(step.usage)),
     }
     return {name: text for name, text in named.items() if text}
+
+
+def _some(numbers: Mapping[str, int]) -> dict[str, int]:
+    return {name: number for name, number in numbers.items() if number}
 
 
 def story(outcome: Outcome) -> list[str]:

@@ -158,6 +158,7 @@ class Playing:
             stopped={name: stops for name in names if (stops := seen.stops(name))},
             conditions=tuple(_conditions(seen.states)),
             usage=dict(self.replica.usage()),
+            ended=self.clock.now(),
         )
 
     def in_words(self, jobs: Jobs) -> str:
