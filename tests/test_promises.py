@@ -1,0 +1,131 @@
+"""The generated checks on Kueue: which there are, and that what each expects is what the agreement's arithmetic allows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from samples import LAB, PRODUCTION, ROOT, plan
+from strategies import agreements, as_agreement
+
+from tenancy.oracle import Oracle
+from tenancy.plan import Plan, make_plan
+from tenancy.promises.kinds import KINDS
+from tenancy.promises.kueue import kueue_checks
+from tenancy.promises.model import Check, Jobs, Place, Scheduler, Step
+
+VENUS = (ROOT / "examples" / "venus.toml").read_text()
+DEPARTMENTS = (ROOT / "examples" / "departments.toml").read_text()
+MOST_JOBS = 40  # of a check in a real cluster's agreement, at once
+
+
+def kinds(checks: tuple[Check, ...]) -> Counter[str]:
+    return Counter(it.kind for it in checks)
+
+
+# --- which there are ----------------------------------------------------------------------------------------------------
+
+
+def test_the_three_team_lab_has_at_least_22_different_promises() -> None:
+    checks = kueue_checks(plan(LAB))
+    assert len({it.promise for it in checks}) == len(checks) >= 22
+    assert not [it.name for it in checks if it.not_run]
+    per_team = {"guarantee", "reach", "kept", "priority", "gang", "own-namespaces"}
+    assert {kind: number for kind, number in kinds(checks).items() if number == 3}.keys() == per_team
+    assert {it.team for it in checks if it.kind == "reclaim"} == {"training", "research"}  # inference lends none
+    assert {it.team for it in checks if it.kind == "never-lent"} == {"training", "inference"}  # research lends all
+
+
+def test_they_scale_with_teams_and_flavors() -> None:
+    it = plan(PRODUCTION.read_text())
+    checks = kueue_checks(it)
+    found = kinds(checks)
+    guaranteed = [1 for team in it.teams for share in team.shares.values() if share.guaranteed]
+    slices = [1 for team in it.teams for share in team.shares.values() if share.prod]
+    assert found["guarantee"] == found["kept"] == found["gang"] == len(guaranteed)
+    assert found["prod-slice"] == found["prod-back"] == found["prod-kept"] == len(slices)
+    assert found["whole"] == found["topology"] == len(it.flavors)
+    assert found["slices"] == len([1 for flavor in it.flavors if flavor.profile])
+    assert found["department"] and found["pool"] and found["borrowable"] == 1
+
+
+def test_every_kind_is_made_of_some_agreement() -> None:
+    fair = DEPARTMENTS.replace(
+        "[departments.search]", '[sharing]\npolicy = "fair"\n[departments.search]\nweight = 2', 1
+    )
+    made = [kueue_checks(plan(text)) for text in (LAB, DEPARTMENTS, fair, PRODUCTION.read_text())]
+    assert {it.kind for checks in made for it in checks if not it.not_run} == set(KINDS[Scheduler.KUEUE])
+
+
+@pytest.mark.parametrize(
+    "text", [LAB, VENUS, DEPARTMENTS, PRODUCTION.read_text()], ids=["lab", "venus", "departments", "production"]
+)
+def test_jobs_are_few_and_large(text: str) -> None:
+    for check in kueue_checks(plan(text)):
+        for there in states(check):
+            assert sum(jobs.count for jobs in there.values()) <= MOST_JOBS, check.name
+
+
+# --- what they expect ---------------------------------------------------------------------------------------------------
+
+
+def states(check: Check) -> Iterator[dict[str, Jobs]]:
+    """The groups that are there after each step."""
+    there: dict[str, Jobs] = {}
+    for step in check.steps:
+        there = {name: jobs for name, jobs in there.items() if name not in step.remove} | {
+            it.name: it for it in step.submit
+        }
+        yield dict(there)
+
+
+def well_formed(it: Plan, check: Check) -> None:
+    assert check.steps or check.not_run
+    names = [jobs.name for step in check.steps for jobs in step.submit]
+    assert len(set(names)) == len(names)
+    assert check.kind in KINDS[Scheduler.KUEUE] and check.promise and "/" in check.look_at
+    for step, there in zip(check.steps, states(check), strict=True):
+        assert step.submit or step.remove
+        assert step.says
+        assert set(step.running) == set(there)
+        for name, jobs in there.items():
+            assert 0 <= step.running[name] <= jobs.count
+            assert 0 < jobs.units <= it.flavor[jobs.flavor].units_per_node and jobs.count > 0 and jobs.pods > 0
+        assert set(step.stopped) | set(step.most_stopped) | set(step.because) <= set(there)
+        assert not set(step.stopped) & set(step.most_stopped)
+
+
+def arithmetic(it: Plan, check: Check) -> None:
+    """What runs is what the tree allows and no more than there is; what waits does not fit, unless something else holds it."""
+    for step, there in zip(check.steps, states(check), strict=True):
+        for flavor in {jobs.flavor for jobs in there.values()}:
+            oracle = Oracle(it, flavor)
+            mine = {name: jobs for name, jobs in there.items() if jobs.flavor == flavor}
+            for name, jobs in mine.items():
+                oracle.queue(jobs.team, jobs.place is Place.PROD).usage += step.running[name] * jobs.each
+            assert oracle.root.used <= it.flavor[flavor].capacity
+            for node in oracle.root.down():
+                assert node.available >= 0, f"{check.name}: {step.says}: {node.name} uses more than it may"
+            waiting(check, step, oracle, mine)
+
+
+def waiting(check: Check, step: Step, oracle: Oracle, mine: dict[str, Jobs]) -> None:
+    for name, jobs in mine.items():
+        if step.running[name] == jobs.count or jobs.namespace_of or jobs.level or check.kind == "weights":
+            continue
+        node = oracle.queue(jobs.team, jobs.place is Place.PROD)
+        assert node.available < jobs.each, f"{check.name}: {step.says}: {name} fits"
+        assert node.must_stop(jobs.each) is None, f"{check.name}: {step.says}: {name} has it back"
+
+
+@given(values=agreements())
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_checks_of_any_agreement_are_consistent(values: dict[str, object]) -> None:
+    it = make_plan(as_agreement(values))
+    checks = kueue_checks(it)
+    assert len({check.name for check in checks}) == len(checks)
+    for check in checks:
+        well_formed(it, check)
+        arithmetic(it, check)
