@@ -32,6 +32,7 @@ from typing import Any, TypeVar
 
 import pulumi
 
+from tenancy.fixed import FIXED
 from tenancy.identity import FIELD_MANAGER, reference
 
 WRITE_ANNOTATIONS: Mapping[str, str] = {
@@ -39,8 +40,7 @@ WRITE_ANNOTATIONS: Mapping[str, str] = {
     "pulumi.com/patchForce": "true",
     "pulumi.com/deletionPropagationPolicy": "background",
 }
-REPLACED_FOR: Mapping[str, tuple[str, ...]] = {"LocalQueue": ("spec.clusterQueue",)}
-"""Fields that the cluster lets nobody change, where a new object in place of the old is what a change means."""
+REPLACED_FOR: Mapping[str, tuple[str, ...]] = {kind: it.fields for kind, it in FIXED.items() if it.replaced}
 PATCHED = ("Namespace",)
 RETAINED = ("Profile",)
 """What holds a person's work: Kubeflow deletes the namespace that it made for a Profile when the Profile goes."""

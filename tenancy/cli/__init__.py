@@ -14,7 +14,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it searches
 
 import typer
 
-from . import agreement, lab, manifests, show, status
+from . import agreement, diff, lab, manifests, show, status
 
 app = typer.Typer(
     name="tenancy",
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.command()(agreement.check)
 app.command()(show.show)
 app.command()(manifests.render)
+app.command()(diff.diff)
 app.command()(agreement.schema)
 app.command()(status.status)
 app.add_typer(lab.app, name="lab")

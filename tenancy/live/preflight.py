@@ -29,6 +29,7 @@ import httpx2
 from lightkube import KubeConfig
 from lightkube.config.client_adapter import Client, ConnectionParams
 
+from ..fixed import changed, is_replaced
 from ..identity import AGREEMENT_LABEL, FIELD_MANAGER, kind_of, reference
 from .reach import require_reachable
 
@@ -43,28 +44,25 @@ MOST_NAMES = 200  # in one sentence
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind as its API knows it. `fixed`: fields nobody may change, once `fixed_with` is there (the CRDs of Kueue 0.19:
-    "field is immutable", "nodeLabels are immutable when topologyName is set"). `shared`: it may be anybody's, and we own
-    some fields of it only. `retained`: it stays when the agreement no longer names it. `optional`: the rest does without it."""
+    """A kind as its API knows it. `shared`: it may be anybody's, and we own some fields of it only. `retained`: it stays when
+    the agreement no longer names it. `optional`: the rest does without it."""
 
     resource: str
-    fixed: tuple[str, ...] = ()
-    fixed_with: str = ""
     shared: bool = False
     retained: bool = False
     optional: bool = False
 
 
 KINDS: Mapping[str, _Kind] = {
-    "Topology": _Kind("topologies", ("levels",)),
-    "ResourceFlavor": _Kind("resourceflavors", ("nodeLabels", "tolerations", "topologyName"), "topologyName"),
+    "Topology": _Kind("topologies"),
+    "ResourceFlavor": _Kind("resourceflavors"),
     "WorkloadPriorityClass": _Kind("workloadpriorityclasses"),
     "Cohort": _Kind("cohorts"),
     "ClusterQueue": _Kind("clusterqueues"),
     "Queue": _Kind("queues"),
     "PriorityClass": _Kind("priorityclasses"),
     "SchedulingShard": _Kind("schedulingshards"),
-    "Topology.kai.scheduler": _Kind("topologies", ("levels",)),
+    "Topology.kai.scheduler": _Kind("topologies"),
     "Namespace": _Kind("namespaces", shared=True),
     "Profile": _Kind("profiles", retained=True),
     "LocalQueue": _Kind("localqueues"),
@@ -181,7 +179,8 @@ class Cluster:
                     continue
                 foreign += [] if ours or KINDS[kind].shared else [name]
                 leaving += [name] if going else []
-                fixed += [f"{name}: spec.{it} would change" for it in _fixed(KINDS[kind], live, made[name])]
+                if not is_replaced(made[name]):
+                    fixed += [f"{name}: {it} would change" for it in changed(live, made[name])]
                 if KINDS[kind].shared:
                     moved += [f"{metadata['name']} {label}" for label in selecting if _changes(label, live, made[name])]
                 if not covers(live, made[name]):
@@ -240,13 +239,6 @@ def covers(live: Any, wanted: Any) -> bool:
     if isinstance(wanted, list | tuple):
         return isinstance(live, list) and len(live) == len(wanted) and all(map(covers, live, wanted))
     return bool(live == wanted)
-
-
-def _fixed(kind: _Kind, live: Object, wanted: Object) -> list[str]:
-    there, new = live.get("spec", {}), wanted.get("spec", {})
-    if kind.fixed_with and kind.fixed_with not in there:
-        return []
-    return [it for it in kind.fixed if there.get(it) != new.get(it)]
 
 
 def _labels(config: Object) -> list[str]:

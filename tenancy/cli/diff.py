@@ -1,0 +1,191 @@
+"""`diff`: two agreements compared, for people, for a pull request, for a program, and for a gate."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import common, revisions
+from .common import NO, WRONG_INPUT, Json
+from .status import Context, Kubeconfig, Lab, kubeconfig_of
+
+if TYPE_CHECKING:
+    from ..compare import Difference, Standing
+    from ..fidelity import Scheduler as Schedulers
+    from ..plan import Plan
+
+
+class FailOn(StrEnum):
+    """What makes a difference an answer of no."""
+
+    CHANGE = "change"
+    LESS = "less"
+    REFUSED = "refused"
+    ABOVE = "above"
+
+
+Old = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[OLD]", help="A file, REV:PATH of git, or -. Default: the last commit's.", show_default=False
+    ),
+]
+New = Annotated[
+    str | None, typer.Argument(metavar="[NEW]", help="The same. Default: the file as it is.", show_default=False)
+]
+Scheduler = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scheduler", metavar="kueue|kai", help="Only this scheduler's objects and limits; may be given again."
+    ),
+]
+Fail = Annotated[
+    list[FailOn] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="WHAT",
+        help="Exit 1 on: change (anything), less (somebody has or may do less), refused (the cluster refuses a change of an "
+        "object), above (a team runs above its new guarantee). May be given again.",
+    ),
+]
+
+
+def diff(
+    old: Old = None,
+    new: New = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="As a comment for a pull request; it always fits.")
+    ] = False,
+    json: Json = False,
+    owners: Annotated[
+        bool, typer.Option("--owners", help="Only the groups that lead teams whose numbers change.")
+    ] = False,
+    objects: Annotated[bool, typer.Option("--objects", help="Also each object and field that changes.")] = False,
+    scheduler: Scheduler = None,
+    namespaces: Annotated[
+        str,
+        typer.Option(
+            "--namespaces", metavar="listed|operator", help="As for render: who writes what a namespace gets."
+        ),
+    ] = "listed",
+    fail_on: Fail = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live", help="Also beside what runs: who is above, who would be stopped. The next three imply it."
+        ),
+    ] = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    lab: Lab = None,
+) -> None:
+    """Show what a change of an agreement means: for whom, who pays for it, what becomes impossible, what it does to a cluster."""
+    from ..access import Namespaces
+    from ..compare import compare
+
+    if sum((markdown, json and not owners, owners)) > 1:
+        common.stop("--markdown, --json and --owners: give one of them (--owners --json together are fine)")
+    if namespaces not in set(Namespaces):
+        common.stop(f"--namespaces {namespaces}: there are {' and '.join(Namespaces)}")
+    schedulers = _schedulers(scheduler)
+    live = live or [kubeconfig, context, lab] != [None] * 3
+    wanted = set(fail_on or ())
+    if FailOn.ABOVE in wanted and not live:
+        common.stop("--fail-on above: which cluster? add --live, --context, --kubeconfig or --lab")
+    was, becomes = _plans(*revisions.pair(old, new))
+    difference = compare(was, becomes, schedulers, Namespaces(namespaces))
+    stands = _standing(was, becomes, schedulers, kubeconfig_of(kubeconfig, context, lab), context) if live else None
+    if owners:
+        _print_owners(difference, json)
+    else:
+        _print(difference, stands, markdown=markdown, json=json, objects=objects)
+    if wanted & _is(difference, stands):
+        raise typer.Exit(NO)
+
+
+def _plans(old: str, new: str) -> tuple[Plan, Plan]:
+    """Both, or all that is wrong with either."""
+    from ..plan import make_plan
+
+    if old == new == revisions.STDIN:
+        common.stop("- is one agreement: name the other one, too")
+    found = [revisions.loaded(it) for it in (old, new)]
+    agreements = [it.agreement for it in found]
+    for it in found:
+        for finding in it.findings if it.agreement is None else ():
+            print(finding, file=sys.stderr)
+    was, becomes = agreements
+    if was is None or becomes is None:
+        raise typer.Exit(WRONG_INPUT)
+    return make_plan(was), make_plan(becomes)
+
+
+def _schedulers(given: list[str] | None) -> list[Schedulers]:
+    from ..fidelity import Scheduler as Schedulers
+
+    for name in given or ():
+        if name not in set(Schedulers):
+            common.stop(f"--scheduler {name}: there are {' and '.join(Schedulers)}")
+    return [it for it in Schedulers if it in (given or Schedulers)]
+
+
+def _standing(
+    old: Plan, new: Plan, schedulers: list[Schedulers], kubeconfig: str | None, context: str | None
+) -> Standing:
+    from ..compare import standing
+    from ..fidelity import Scheduler as Schedulers
+    from ..live import clients, reach, running, usage
+
+    try:
+        client = clients.connect(kubeconfig, context)
+        there = schedulers[0] if len(schedulers) == 1 else Schedulers(usage.present(client))
+        now = running.read(client, old, new, there)
+    except (reach.Unreachable, usage.NotThere) as error:
+        common.stop(str(error), WRONG_INPUT)
+    return standing(old, new, there, now.jobs, now.unlike, now.already)
+
+
+def _print(difference: Difference, stands: Standing | None, *, markdown: bool, json: bool, objects: bool) -> None:
+    if json:
+        from ..compare.data import as_json
+
+        common.print_json(as_json(difference, stands))
+    elif markdown:
+        from ..compare.markdown import markdown as as_markdown
+
+        print(as_markdown(difference, stands), end="")
+    else:
+        import shutil
+
+        from ..compare.text import text
+
+        print(text(difference, shutil.get_terminal_size((120, 24)).columns, stands, detail=objects), end="")
+
+
+def _print_owners(difference: Difference, json: bool) -> None:
+    """A group on each line, for a program that asks them; a team that names none is said to a person."""
+    from ..compare.owners import owners
+
+    found = owners(difference)
+    if json:
+        common.print_json({team: list(groups) for team, groups in found.items()})
+        return
+    for group in dict.fromkeys(group for groups in found.values() for group in groups):
+        print(group)
+    for team, groups in found.items():
+        if not groups:
+            print(f"{team}: its numbers change, and the agreement names no leads and no members of it", file=sys.stderr)
+
+
+def _is(difference: Difference, stands: Standing | None) -> set[FailOn]:
+    """All that the difference is, of what can be asked for."""
+    is_so = {
+        FailOn.CHANGE: not difference.is_empty,
+        FailOn.LESS: difference.is_less,
+        FailOn.REFUSED: bool(difference.refused),
+        FailOn.ABOVE: stands is not None and (any(it.by_change for it in stands.above) or bool(stands.leaving)),
+    }
+    return {it for it, so in is_so.items() if so}

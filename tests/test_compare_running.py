@@ -1,0 +1,163 @@
+"""A change beside what runs: who is above, and whom Kueue would stop for an owner."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import LAB, ONE_FLAVOR, plan
+from strategies import agreements, as_agreement
+
+from tenancy.compare import Ask, Job, standing
+from tenancy.compare.reclaim import stopped_for
+from tenancy.fidelity import Scheduler
+from tenancy.oracle import Oracle
+from tenancy.plan import Plan, make_plan
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+# 32 GPUs, nobody keeps anything back.
+THREE = ONE_FLAVOR + "[teams.a]\nguaranteed = 8\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 16\n"
+
+
+def job(team: str, number: int, gpus: int = 4, *, priority: int = 0, prod: bool = False, evicted: bool = False) -> Job:
+    """The number-th job to get its quota."""
+    since = START + timedelta(minutes=number)
+    return Job(team, f"job-{number}", "Job", team, prod, {"gpu": gpus}, priority, since, evicted, f"{number:04}")
+
+
+def names(jobs: list[Job] | tuple[Job, ...] | None) -> list[str]:
+    return [str(it) for it in jobs or ()]
+
+
+def ask(old: str, new: str, jobs: list[Job]) -> Ask:
+    (found,) = standing(plan(old), plan(new), Scheduler.KUEUE, jobs).asks
+    return found
+
+
+# --- who is above
+
+
+def test_a_team_is_above_by_its_newest_jobs_of_the_lowest_priority() -> None:
+    jobs = [job("c", 1), job("c", 2, priority=5), job("c", 3), job("c", 4)]
+    found = standing(plan(THREE), plan(THREE.replace("guaranteed = 16", "guaranteed = 8")), Scheduler.KUEUE, jobs)
+    (above,) = found.above
+    assert (above.team, above.used, above.guaranteed, above.by_change) == ("c", 16, 8, True)
+    assert names(above.jobs) == ["c/job-4", "c/job-3"]
+
+
+def test_who_borrowed_before_is_told_apart() -> None:
+    found = standing(plan(THREE), plan(THREE), Scheduler.KUEUE, [job("a", number) for number in range(4)])
+    assert [(it.team, it.by_change) for it in found.above] == [("a", False)]
+
+
+def test_jobs_of_a_team_that_goes_are_nobody_s_to_stop() -> None:
+    new = THREE.replace("[teams.a]\nguaranteed = 8\n", "")
+    found = standing(plan(THREE), plan(new), Scheduler.KUEUE, [job("a", 1), job("b", 2)])
+    assert names(found.leaving) == ["a/job-1"] and not found.above
+
+
+def test_a_prod_job_is_the_last_to_be_above() -> None:
+    text = THREE.replace("guaranteed = 16", "guaranteed = 16\nprod = 4")
+    jobs = [job("c", 1), job("c", 2, prod=True), job("c", 0)]
+    (above,) = standing(
+        plan(text), plan(text.replace("guaranteed = 16", "guaranteed = 8")), Scheduler.KUEUE, jobs
+    ).above
+    assert names(above.jobs) == ["c/job-1"]
+
+
+# --- who would be stopped
+
+
+def test_an_owner_that_asks_gets_the_newest_of_those_above() -> None:
+    """c falls to 8 and runs 16; a is to have 16, and nothing is free."""
+    new = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 8\n"
+    jobs = [job("b", 1), job("b", 2), *(job("c", number) for number in range(3, 9))]
+    found = ask(THREE, new, jobs)
+    assert (found.team, found.amount) == ("a", 16)
+    assert names(found.stopped) == ["c/job-8", "c/job-7", "c/job-6", "c/job-5"]
+
+
+def test_what_is_free_is_taken_first() -> None:
+    new = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 8\n"
+    assert ask(THREE, new, [job("c", 1)]).stopped == ()
+
+
+def test_nobody_within_its_guarantee_is_stopped() -> None:
+    new = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 8\n"
+    jobs = [job("c", 1), job("c", 2), *(job("b", number) for number in range(3, 9))]
+    assert Counter(it.team for it in ask(THREE, new, jobs).stopped or ()) == {"b": 4}
+
+
+def test_lower_priority_goes_before_newer_and_what_is_not_needed_stays() -> None:
+    new = ONE_FLAVOR + "[teams.a]\nguaranteed = 12\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 12\n"
+    jobs = [job("a", 0, 8), job("b", 1, 8), job("c", 2, 2, priority=-1), job("c", 3, 4), job("c", 4, 10, priority=9)]
+    assert names(ask(THREE, new, jobs).stopped) == ["c/job-3"]  # the first, of 2, is given back
+
+
+def test_a_prod_slice_is_asked_for_in_its_own_queue() -> None:
+    new = THREE.replace("[teams.a]\nguaranteed = 8", "[teams.a]\nguaranteed = 12\nprod = 4").replace(
+        "guaranteed = 16", "guaranteed = 12"
+    )
+    jobs = [job("a", 0, 8), job("b", 1, 8), *(job("c", number) for number in range(2, 6))]
+    found = standing(plan(THREE), plan(new), Scheduler.KUEUE, jobs).asks
+    assert [(it.prod, it.amount, names(it.stopped)) for it in found] == [(True, 4, ["c/job-5"])]
+
+
+def test_kai_and_fair_sharing_are_not_foretold() -> None:
+    new = LAB.replace("guaranteed = 16\nlendable = 8", "guaranteed = 8").replace(
+        "[teams.inference]\nguaranteed = 8", "[teams.inference]\nguaranteed = 16"
+    )
+    (found,) = standing(plan(LAB), plan(new), Scheduler.KAI, []).asks
+    assert found.stopped is None and found.starts
+    (found,) = standing(plan(LAB), plan(new + '[sharing]\npolicy = "fair"\n'), Scheduler.KUEUE, []).asks
+    assert found.stopped is None
+
+
+# --- against the oracle
+
+
+@st.composite
+def busy(draw: st.DrawFn) -> tuple[Plan, list[Job]]:
+    """A cluster that is as full as Kueue lets teams make it, in an order that is drawn."""
+    it = make_plan(as_agreement(draw(agreements(most_flavors=1))))
+    flavor = it.flavors[0].name
+    oracle, jobs = Oracle(it, flavor), []
+    for number in range(draw(st.integers(0, 12))):
+        team = draw(st.sampled_from(it.teams)).name
+        prod = (team, True) in oracle.queues and draw(st.booleans())
+        if size := oracle.run(team, draw(st.integers(1, 6)), prod=prod):
+            since = START + timedelta(minutes=number)
+            jobs.append(Job(team, str(number), "Job", team, prod, {flavor: size}, draw(st.integers(0, 2)), since))
+    return it, jobs
+
+
+@settings(deadline=None)
+@given(busy(), st.data())
+def test_whom_it_names_is_enough_needed_and_above_what_is_theirs(
+    it: tuple[Plan, list[Job]], data: st.DataObject
+) -> None:
+    made, jobs = it
+    flavor = made.flavors[0].name
+    team = data.draw(st.sampled_from(made.teams))
+    used = sum(job.units[flavor] for job in jobs if job.team == team.name)
+    amount = team.shares[flavor].guaranteed - used
+    if amount <= 0 or team.has_prod:
+        return
+    stopped = stopped_for(made, flavor, jobs, team.name, amount, prod=False)
+    assert stopped is not None, "a guarantee is there whenever it is asked for"
+    left = [job for job in jobs if job not in stopped]
+    assert _available(made, flavor, left, team.name) >= amount
+    for job in stopped:
+        assert job.team != team.name and not job.prod
+        assert _available(made, flavor, [*left, job], team.name) < amount, "one more was stopped than needed"
+        theirs = sum(one.units[flavor] for one in jobs if one.team == job.team)
+        assert theirs > made.team[job.team].shares[flavor].guaranteed
+
+
+def _available(made: Plan, flavor: str, jobs: list[Job], team: str) -> int:
+    oracle = Oracle(made, flavor)
+    for job in jobs:
+        oracle.queue(job.team, job.prod).usage += job.units[flavor]
+    return oracle.queue(team).available
