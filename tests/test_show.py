@@ -13,10 +13,11 @@ from rich.cells import cell_len
 from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT, plan
 from strategies import agreements, as_agreement
 from test_commands import run
-from test_tree import Tree
 
 from tenancy import kueue
 from tenancy.agreement import load
+from tenancy.kueue import PROD_SUFFIX
+from tenancy.oracle import Oracle
 from tenancy.plan import Plan, make_plan
 from tenancy.show.text import ASCII, NARROW, WIDE, tree_lines
 from tenancy.show.tree import Node, cohort_tree
@@ -83,14 +84,16 @@ def test_what_a_node_can_reach_is_what_kueue_gives_all_queues_below_it_together(
             queues = [it for _, it in node.walk() if it.kind == "ClusterQueue"]
             if not node.amounts or not queues or node.role == "root":
                 continue
-            tree = Tree(the_plan)
+            oracle = Oracle(the_plan, flavor.name)
             # First what each team is guaranteed, or a team that borrows from its sibling would leave the rest outside.
             ran = sum(
-                tree.run(it.name, flavor.name, the_plan.team[it.name].shares[flavor.name].guaranteed)
+                oracle.run(it.name, the_plan.team[it.name].shares[flavor.name].guaranteed)
                 for it in queues
                 if it.name in the_plan.team
             )
-            ran += sum(tree.run(it.name, flavor.name) for it in queues)
+            ran += sum(
+                oracle.run(it.name.removesuffix(PROD_SUFFIX), prod=it.name not in the_plan.team) for it in queues
+            )
             assert ran == node.amounts[0].reach, node
 
 
