@@ -14,11 +14,11 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it searches
 
 import typer
 
-from . import agreement, diff, lab, manifests, show, status
+from . import agreement, diff, lab, manifests, show, status, verify
 
 app = typer.Typer(
     name="tenancy",
-    help="One GPU agreement between teams: check it, show it, render it, and run it on a lab.",
+    help="One GPU agreement between teams: check it, show it, render it, run it on a lab, and prove it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -30,6 +30,7 @@ app.command()(manifests.render)
 app.command()(diff.diff)
 app.command()(agreement.schema)
 app.command()(status.status)
+app.command()(verify.verify)
 app.add_typer(lab.app, name="lab")
 
 
