@@ -162,10 +162,11 @@ def _schedulers(names: Sequence[str] | None) -> list[Scheduler]:
 def _present(session: Session, named: Sequence[Scheduler]) -> Sequence[Scheduler]:
     """Those that are named, or all that are there; stops where there is none, or one that is named is not."""
     there = session.present()
-    if missing := [it for it in named or list(there) or ["any scheduler"] if it not in there]:
+    missing: list[str] = [it for it in named if it not in there]
+    if missing or not there:
         common.stop(
-            f"verify: {session.where} holds nothing of the agreement of {session.plan.cluster} for {' or '.join(missing)}: "
-            "pulumi up, or tenancy render and kubectl apply --server-side"
+            f"verify: {session.where} holds nothing of the agreement of {session.plan.cluster} for "
+            f"{' or '.join(missing) or 'any scheduler'}: pulumi up, or tenancy render and kubectl apply --server-side"
         )
     return named or there
 
