@@ -14,7 +14,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it searches
 
 import typer
 
-from . import agreement, diff, lab, manifests, show, status, verify
+from . import adopt, agreement, diff, lab, manifests, show, status, verify
 
 app = typer.Typer(
     name="tenancy",
@@ -31,6 +31,7 @@ app.command()(diff.diff)
 app.command()(agreement.schema)
 app.command()(status.status)
 app.command()(verify.verify)
+app.command("import")(adopt.adopt)
 app.add_typer(lab.app, name="lab")
 
 

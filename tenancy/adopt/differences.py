@@ -1,0 +1,381 @@
+"""What was given beside what the agreement renders: every difference, with its path, and what becomes of it.
+
+This is the proof that nothing is lost: whatever the reading of an object understood or not, a field that the rendered object
+does not have, or has otherwise, is found here. What becomes of a field follows from how it is written: by server-side
+apply, which leaves what the agreement does not speak of, and replaces whole what Kueue's CRDs call atomic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from .. import kai, kueue
+from ..access import namespaces as access
+from ..fixed import changed
+from ..identity import AGREEMENT_LABEL, kind_of, reference
+from ..plan import Plan
+from .objects import Object, quantity, spec_of
+from .quotas import Forest, Pair, forest, raw_flavors, raw_rows
+
+
+class Fate(StrEnum):
+    """What becomes of a field when the agreement is adopted."""
+
+    CHANGED = "changed"
+    KEPT = "kept"
+    DROPPED = "dropped"
+    ADDED = "added"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that the agreement does not say. `path` is empty where it is the whole object; `found` and `becomes` are None
+    where there is none."""
+
+    reference: str
+    path: str
+    found: Any
+    fate: Fate
+    becomes: Any = None
+    why: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "object": self.reference,
+            "path": self.path,
+            "found": self.found,
+            "fate": self.fate.value,
+            "becomes": self.becomes,
+            "why": self.why,
+        }
+
+
+# What the server fills in where nothing is said (the CRDs of Kueue 0.19; KAI's Queue fills in nothing).
+DEFAULTS: Mapping[tuple[str, str], Any] = {
+    ("ClusterQueue", "spec.flavorFungibility.whenCanBorrow"): "MayStopSearch",
+    ("ClusterQueue", "spec.flavorFungibility.whenCanPreempt"): "TryNextFlavor",
+    ("ClusterQueue", "spec.preemption.borrowWithinCohort.policy"): "Never",
+    ("ClusterQueue", "spec.preemption.reclaimWithinCohort"): "Never",
+    ("ClusterQueue", "spec.preemption.withinClusterQueue"): "Never",
+    ("ClusterQueue", "spec.queueingStrategy"): "BestEffortFIFO",
+    ("ClusterQueue", "spec.stopPolicy"): "None",
+    ("ClusterQueue", "spec.fairSharing.weight"): 1,
+    ("Cohort", "spec.fairSharing.weight"): 1,
+    ("LocalQueue", "spec.fairSharing.weight"): 1,
+    ("LocalQueue", "spec.stopPolicy"): "None",
+}
+WHY: Mapping[str, str] = {
+    "spec.namespaceSelector": "the queue takes jobs of namespaces that carry its team's label, so label those first",
+    "spec.nodeLabels": "jobs of the flavor go to nodes that carry these labels",
+}
+FIXED = "the cluster lets nobody change it, so give it a new name, or make the agreement say what is there"
+ATOMIC = ("spec.namespaceSelector", "spec.nodeLabels", "spec.tolerations", "spec.levels")
+OF_THE_SERVER = frozenset(
+    {"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "name", "namespace"}
+    | {"finalizers"}  # Kueue's own, while an object is in use
+)
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+COMPARED = ("Namespace", "LocalQueue")
+
+
+def rendered(plan: Plan, given: Mapping[str, Object]) -> dict[str, Object]:
+    """What the agreement makes of the kinds that were given: Kueue's where there is any of Kueue, and so for KAI."""
+    groups = {str(body["apiVersion"]).partition("/")[0] for body in given.values()}
+    made: list[Object] = []
+    if kueue.API_VERSION.partition("/")[0] in groups:
+        made += kueue.objects(plan)
+        for team in plan.teams:
+            for name in team.namespaces:
+                made += access.local_queues(plan, team, name)
+    if kai.API_VERSION.partition("/")[0] in groups:
+        made += kai.objects(plan)
+    for team in plan.teams:
+        made += [access.namespace(plan, team, it) for it in team.namespaces if f"Namespace/{it}" in given]
+    return {reference(body): body for body in made}
+
+
+def differences(given: Mapping[str, Object], wanted: Mapping[str, Object], left: Mapping[str, str]) -> list[Difference]:
+    """In the order of what was given, then what is new. `left`: why an object has no part in the agreement."""
+    trees = forest(given.values()), forest(wanted.values())
+    found: list[Difference] = []
+    for name, body in given.items():
+        if name in wanted:
+            found += _object(name, body, wanted[name], trees)
+        elif body["kind"] != "Namespace":
+            why = left.get(name, "the agreement makes no such object")
+            found.append(Difference(name, "", _summary(body), Fate.KEPT, why=why))
+    for name in wanted.keys() - given.keys():
+        body = wanted[name]
+        if why := _matters(name, body, trees):
+            found.append(Difference(name, "", None, Fate.ADDED, _summary(body), why))
+    return found
+
+
+def added(given: Mapping[str, Object], wanted: Mapping[str, Object]) -> list[str]:
+    """Every object that the agreement makes and that was not given."""
+    return [name for name in wanted if name not in given]
+
+
+def _matters(name: str, body: Object, trees: tuple[Forest, Forest]) -> str:
+    """Why a new object is a change; empty where all is as it was: a Cohort that queues named is one that owns nothing, and a
+    LocalQueue is one more way to a queue."""
+    if body["kind"] == "LocalQueue":
+        return ""
+    if body["kind"] != "Cohort":
+        return "it was not given"
+    node = trees[1].nodes[name]
+    owns = any(node.nominal(pair) for pair in node.rows) or any(
+        row.borrowing is not None or row.lending is not None for row in node.rows.values()
+    )
+    if name in trees[0].nodes and not owns and node.parent is None:
+        return ""
+    if owns:
+        return "what no queue owns of its flavors becomes a pool that all may borrow"
+    return "the queues hang under a new Cohort"
+
+
+def _summary(body: Object) -> Any:
+    return spec_of(body) or {key: it for key, it in body.items() if key not in ("apiVersion", "kind", "metadata")}
+
+
+# --- one object -------------------------------------------------------------------------------------------------------
+
+
+def _object(name: str, given: Object, wanted: Object, trees: tuple[Forest, Forest]) -> Iterator[Difference]:
+    yield from _metadata(name, given, wanted)
+    if given["kind"] == "Namespace":  # the rest of it is somebody's, and stays
+        return
+    kind = kind_of(given)
+    skipped = {"apiVersion", "kind", "metadata", "status"}
+    fixed = changed(given, wanted)
+    for key in dict.fromkeys((*given, *wanted)):
+        if key not in skipped:
+            for it in _values(name, kind, key, given.get(key), wanted.get(key)):
+                held = any(it.path.startswith(field) for field in fixed) and it.fate is not Fate.KEPT
+                yield replace(it, why=FIXED) if held else it
+    if kind in ("Cohort", "ClusterQueue"):
+        yield from _quotas(name, given, wanted, trees)
+
+
+def _metadata(name: str, given: Object, wanted: Object) -> Iterator[Difference]:
+    namespace = given["kind"] == "Namespace"
+    for key, value in given["metadata"].items():
+        if key in ("labels", "annotations"):
+            made = wanted["metadata"].get(key) or {}
+            for it, text in (value or {}).items() if isinstance(value, Mapping) else ():
+                if it == LAST_APPLIED or made.get(it) == text or (namespace and it not in made):
+                    continue
+                fate = Fate.CHANGED if it in made else Fate.KEPT
+                yield Difference(name, f"metadata.{key}[{it}]", text, fate, made.get(it))
+        elif key not in OF_THE_SERVER and value and not namespace:
+            yield Difference(name, f"metadata.{key}", value, Fate.KEPT)
+    for key in ("labels", "annotations"):
+        there = given["metadata"].get(key) or {}
+        for it, text in (wanted["metadata"].get(key) or {}).items():
+            if it not in there and it != AGREEMENT_LABEL and not namespace:
+                yield Difference(name, f"metadata.{key}[{it}]", None, Fate.ADDED, text)
+
+
+def _values(name: str, kind: str, path: str, found: Any, wanted: Any) -> Iterator[Difference]:
+    """Tables key by key, all else whole."""
+    if path == "spec.resourceGroups" and kind in ("Cohort", "ClusterQueue"):
+        return  # see _quotas
+    if _same(kind, path, found, wanted):
+        return
+    tables = [it for it in (found, wanted) if it is not None]
+    if path not in ATOMIC and all(isinstance(it, Mapping) for it in tables) and any(tables):
+        found, wanted = found or {}, wanted or {}
+        for key in dict.fromkeys((*found, *wanted)):
+            yield from _values(name, kind, f"{path}.{key}", found.get(key), wanted.get(key))
+        return
+    if wanted is None:
+        yield Difference(name, path, found, Fate.KEPT)
+    elif found is None:
+        yield Difference(name, path, DEFAULTS.get((kind, path)), Fate.ADDED, wanted, WHY.get(path, ""))
+    else:
+        yield Difference(name, path, found, Fate.CHANGED, wanted, WHY.get(path, ""))
+
+
+def _same(kind: str, path: str, found: Any, wanted: Any) -> bool:
+    if found == wanted and type(found) is type(wanted):
+        return True
+    default = DEFAULTS.get((kind, path))
+    if path == "spec.tolerations":
+        return bool(_tolerations(found) == _tolerations(wanted))
+    if found is None or wanted is None:
+        there = wanted if found is None else found
+        return there is not None and (_equal(there, default) if default is not None else there in ({}, []))
+    return _equal(found, wanted)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Text as text; numbers, and quantities, as numbers."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) or isinstance(other, int | float):
+        number = quantity(one)
+        return number is not None and number == quantity(other)
+    return bool(one == other)
+
+
+def _tolerations(given: Any) -> Any:
+    """Equal is the operator where none is named, and empty the value."""
+    if not isinstance(given, list):
+        return given
+    filled = [{"operator": "Equal", "value": "", **it} if isinstance(it, Mapping) else it for it in given]
+    return sorted(map(repr, (sorted(it.items()) if isinstance(it, dict) else it for it in filled)))
+
+
+# --- quotas -----------------------------------------------------------------------------------------------------------
+
+_FIELDS = ("nominalQuota", "borrowingLimit", "lendingLimit")
+GROUPS = "spec.resourceGroups"
+
+
+def _quotas(name: str, given: Object, wanted: Object, trees: tuple[Forest, Forest]) -> Iterator[Difference]:
+    there, made = spec_of(given), spec_of(wanted)
+    rows, wanted_rows = raw_rows(there), raw_rows(made)
+    flavors = {flavor for flavor, _ in wanted_rows}
+    yield from _groups(name, given["kind"], there, made, flavors)
+    gone = dict.fromkeys(flavor["name"] for flavor in raw_flavors(there) if flavor["name"] not in flavors)
+    for flavor in gone:
+        of_it = {resource: row for (it, resource), row in rows.items() if it == flavor}
+        if given["kind"] == "ClusterQueue" or any(not _is_none(row) for row in of_it.values()):
+            yield Difference(name, f"{GROUPS}.flavors[{flavor}]", _plain(of_it), Fate.DROPPED)
+    yield from _unknown(name, there)
+    for pair in dict.fromkeys((*rows, *wanted_rows)):
+        if pair[0] not in gone:
+            yield from _row(name, given["kind"], pair, rows.get(pair), wanted_rows.get(pair), trees)
+
+
+def _row(
+    name: str,
+    kind: str,
+    pair: Pair,
+    found: Mapping[str, Any] | None,
+    wanted: Mapping[str, Any] | None,
+    trees: tuple[Forest, Forest],
+) -> Iterator[Difference]:
+    path = f"{GROUPS}.flavors[{pair[0]}].resources[{pair[1]}]"
+    if found is None:
+        assert wanted is not None
+        nobody_has = not trees[0].total(pair) and not trees[1].total(pair)
+        unusable = not quantity(wanted["nominalQuota"]) and (nobody_has or quantity(wanted.get("borrowingLimit")) == 0)
+        if not (unusable if kind == "ClusterQueue" else _is_none(wanted)):
+            yield Difference(name, path, None, Fate.ADDED, _plain(wanted))
+        return
+    if wanted is None:
+        if kind == "ClusterQueue" or not _is_none(found):
+            yield Difference(name, path, _plain(found), Fate.DROPPED)
+        return
+    for key in dict.fromkeys((*_FIELDS, *found)):
+        if key == "name":
+            continue
+        one, other = found.get(key), wanted.get(key)
+        if one is None and other is None:
+            continue
+        if one is None:
+            if not _implied(name, key, pair, other, trees):
+                yield Difference(name, f"{path}.{key}", None, Fate.ADDED, other)
+        elif other is None:
+            yield Difference(name, f"{path}.{key}", one, Fate.DROPPED)
+        elif quantity(one) is None or quantity(one) != quantity(other):
+            yield Difference(name, f"{path}.{key}", one, Fate.CHANGED, other)
+
+
+def _implied(name: str, key: str, pair: Pair, wanted: Any, trees: tuple[Forest, Forest]) -> bool:
+    """Whether saying nothing is the same: a nominalQuota of 0, and a lendingLimit that holds nothing back."""
+    number = quantity(wanted)
+    if key == "nominalQuota":
+        return number == 0
+    return key == "lendingLimit" and number is not None and number >= trees[1].nodes[name].subtree(pair)
+
+
+def _is_none(row: Mapping[str, Any]) -> bool:
+    """Whether a Cohort's row says no more than none would."""
+    plain = {key: it for key, it in row.items() if key not in ("name", "nominalQuota")}
+    return not plain and quantity(row.get("nominalQuota", 0)) == 0
+
+
+def _groups(name: str, kind: str, there: Object, made: Object, flavors: Iterable[str]) -> Iterator[Difference]:
+    """A flavor of each group is chosen for a job, in the order of the group. For a Cohort groups only hold the numbers."""
+    before, after = _covered(there), _covered(made)
+    covered, covers = set[str]().union(*before), set[str]().union(*after)
+    for resource in sorted(covered - covers):
+        path = f"{GROUPS}.coveredResources[{resource}]"
+        why = "a job that asks for it is admitted no more" if kind == "ClusterQueue" else ""
+        yield Difference(name, path, resource, Fate.DROPPED, why=why)
+    if kind != "ClusterQueue":
+        return
+    if len(before) > 1:
+        why = "one flavor gives a job all it asks for"
+        yield Difference(name, GROUPS, [sorted(it) for it in before], Fate.CHANGED, [sorted(it) for it in after], why)
+    owned = {it for (_, it), row in raw_rows(made).items() if quantity(row.get("nominalQuota"))}
+    for resource in sorted((covers - covered) & owned):
+        why = "until then a job could ask for any amount of it"
+        yield Difference(name, f"{GROUPS}.coveredResources[{resource}]", None, Fate.ADDED, resource, why)
+    order = [it["name"] for it in raw_flavors(there) if it["name"] in set(flavors)]
+    wanted = [it["name"] for it in raw_flavors(made) if it["name"] in order]
+    if order != wanted:
+        why = "the order in which a job tries them"
+        yield Difference(name, f"{GROUPS}.flavors", order, Fate.CHANGED, wanted, why)
+
+
+def _covered(spec: Object) -> list[set[str]]:
+    groups = spec.get("resourceGroups")
+    return [
+        {str(it) for it in group["coveredResources"]} if isinstance(group.get("coveredResources"), list) else set()
+        for group in (groups if isinstance(groups, list) else ())
+        if isinstance(group, Mapping)
+    ]
+
+
+def _unknown(name: str, spec: Object) -> Iterator[Difference]:
+    """What an API to come has, or a typing error: the list is written whole, so it goes."""
+    groups = spec.get("resourceGroups")
+    if groups is not None and not isinstance(groups, list):
+        yield Difference(name, GROUPS, groups, Fate.DROPPED)
+        return
+    for number, group in enumerate(groups or ()):
+        path = f"{GROUPS}[{number}]"
+        if not isinstance(group, Mapping):
+            yield Difference(name, path, group, Fate.DROPPED)
+            continue
+        for key in group.keys() - {"coveredResources", "flavors"}:
+            yield Difference(name, f"{path}.{key}", group[key], Fate.DROPPED)
+        if not isinstance(covered := group.get("coveredResources", []), list):
+            yield Difference(name, f"{path}.coveredResources", covered, Fate.DROPPED)
+        yield from _odd(name, f"{path}.flavors", group.get("flavors"))
+    seen: set[str] = set()
+    for flavor in raw_flavors(spec):
+        path = f"{GROUPS}.flavors[{flavor['name']}]"
+        if flavor["name"] in seen:
+            yield Difference(name, path, flavor, Fate.DROPPED, why="it stands there twice")
+        seen.add(flavor["name"])
+        for key in flavor.keys() - {"name", "resources"}:
+            yield Difference(name, f"{path}.{key}", flavor[key], Fate.DROPPED)
+        yield from _odd(name, f"{path}.resources", flavor.get("resources"))
+
+
+def _odd(name: str, path: str, items: Any) -> Iterator[Difference]:
+    """What is no list of things with names, each once."""
+    if items is not None and not isinstance(items, list):
+        yield Difference(name, path, items, Fate.DROPPED)
+        return
+    seen: set[str] = set()
+    for it in items or ():
+        if not isinstance(it, Mapping) or not isinstance(it.get("name"), str) or it["name"] in seen:
+            yield Difference(name, path, it, Fate.DROPPED)
+        else:
+            seen.add(it["name"])
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: it for key, it in row.items() if key != "name"} or {}
