@@ -47,6 +47,10 @@ def stage(scheduler: Scheduler, client: Client, plan: Plan, name: str, clock: Cl
             from .kueue import KueueStage
 
             return KueueStage(client, plan, name, clock)
+        case Scheduler.KAI:
+            from .kai import KaiStage
+
+            return KaiStage(client, plan, name, clock)
         case _:
             raise NotImplementedError(scheduler)
 
