@@ -11,7 +11,7 @@ from tenancy.evidence.model import Condition, Outcome, Verdict
 from tenancy.live.verify.play import Patience, Stopped, play
 from tenancy.live.verify.replica import JobState, NotKept, NotRunnable, Phase, Refused
 from tenancy.live.verify.timeline import Timeline
-from tenancy.promises.model import Check, Jobs, Scheduler, Step
+from tenancy.promises.model import Check, Jobs, Machine, Scheduler, Step
 
 PATIENCE = Patience()
 SAID = (Condition("a-0", "QuotaReserved", "False", "Pending", "no quota is left"),)
@@ -98,10 +98,11 @@ def played(
     replica: Scripted | None = None,
     clock: Time | None = None,
     held: Timeline | None = None,
+    flavor: str = "gpu",
 ) -> tuple[Outcome, Time]:
     clock = clock or Time()
     replica = replica or Scripted(script)
-    check = Check(Scheduler.KUEUE, "reach", "research", "gpu", "…", steps or (STEP,), "clusterqueue/research")
+    check = Check(Scheduler.KUEUE, "reach", "research", flavor, "…", steps or (STEP,), "clusterqueue/research")
     try:
         return play(check, replica, clock, count=lambda flavor, n: f"{n} GPUs", timeline=held), clock
     finally:
@@ -243,6 +244,34 @@ def test_what_the_api_server_must_refuse(refuses: str, refused: tuple[str, ...],
     step = replace(STEP, refused=refused, running={}, because={})
     outcome, _ = played([], step, replica=Scripted([[]], refuses=refuses))
     assert outcome.verdict is verdict and outcome.why.startswith(why)
+
+
+def test_a_refusal_for_another_reason_is_none() -> None:
+    step = replace(STEP, refused=("a",), running={}, because={"a": "exceeded quota"})
+    outcome, _ = played([], step, replica=Scripted([[]], refuses="a"))
+    assert outcome.verdict is Verdict.BROKEN and "should have for 'exceeded quota': admission denied" in outcome.why
+    assert [(it.job, it.type, it.message) for it in outcome.steps[0].conditions] == [
+        ("a", "Refused", "admission denied")
+    ]
+
+
+@pytest.mark.parametrize(("right", "verdict"), [({3, 4}, Verdict.HELD), ({5}, Verdict.BROKEN)])
+def test_what_the_cluster_must_count(right: set[int], verdict: Verdict) -> None:
+    """The scripted replica counts 4."""
+    outcome, _ = played([states(2, 1)], replace(STEP, usage={"research": right}))
+    assert outcome.verdict is verdict
+    assert verdict is Verdict.HELD or "research is counted as 4, and should be as 5" in outcome.why
+
+
+def test_machines_are_told_as_machines_and_hold_no_units() -> None:
+    """They are of no flavor, so nothing is asked of one."""
+    jobs = Jobs("a", "research", "", 3, machine=Machine(1, 2**30))
+    held = Timeline()
+    step = replace(STEP, submit=(jobs,), running={"a": 3})
+    outcome, _ = played([states(2, 1)], step, held=held, flavor="")
+    assert outcome.why.startswith("research runs 2 machines, and should 3 machines (no quota is left)")
+    assert outcome.steps[0].submitted == ("3 × research/a: machine of 1 vCPU and 1Gi",)
+    assert held.all() == ()
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ def test_list_as_json_names_each_check_once() -> None:
 
 
 def test_a_choice_is_what_is_listed() -> None:
-    _, out, _ = run("verify", "--list", "--only", "reach", "--only", "kueue/gang/*", "--team", "research")
+    choice = ("--scheduler", "kueue", "--only", "reach", "--only", "kueue/gang/*", "--team", "research")
+    _, out, _ = run("verify", "--list", *choice)
     assert [line.split()[0] for line in out.splitlines()[:-1]] == [
         "kueue/reach/research/gpu",
         "kueue/gang/research/gpu",

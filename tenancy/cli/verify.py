@@ -139,13 +139,15 @@ class Choice:
 
 
 def _checks(plan: Plan, scheduler: Scheduler) -> Sequence[Check]:
-    from ..promises import kueue, model
+    from ..promises import kai, kueue, machines, model
 
     match scheduler:
         case model.Scheduler.KUEUE:
             return kueue.kueue_checks(plan)
-        case _:
-            return ()
+        case model.Scheduler.KAI:
+            return kai.kai_checks(plan)
+        case model.Scheduler.KUBEVIRT:
+            return machines.kubevirt_checks(plan)
 
 
 def _schedulers(names: Sequence[str] | None) -> list[Scheduler]:

@@ -50,5 +50,11 @@ KINDS: dict[Scheduler, dict[str, str]] = {
         "fractions": "two pods share a GPU, and a third waits while no other is free",
         "slices": "the slices of one profile are counted by themselves, in GPUs",
     },
-    Scheduler.KUBEVIRT: {},
+    Scheduler.KUBEVIRT: {
+        "machine-memory": "a machine counts for its memory and what KubeVirt adds to it",
+        "machine-second": "a team's machines run all at once, one more is refused, and so is a larger one",
+        "machine-stopped": "a stopped machine counts as a machine",
+        "machine-no-gpu": "machines take no GPU promise: no queue holds them, and no GPU is used in their namespace",
+        "machine-boot": "a machine boots",
+    },
 }

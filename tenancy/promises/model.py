@@ -8,7 +8,7 @@ Every number in a check comes from the plan (its shares, `Plan.reach`, the oracl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -36,6 +36,19 @@ class After(StrEnum):
 
 
 @dataclass(frozen=True)
+class Machine:
+    """KubeVirt: a virtual machine, in place of a job's pods."""
+
+    vcpus: int
+    memory: int
+    """Of its guest, in bytes."""
+    runs: bool = True
+    """False: it is there, and stopped."""
+    boots: bool = False
+    """It runs once its guest does; else as soon as it has a pod, which holds quota from then on."""
+
+
+@dataclass(frozen=True)
 class Jobs:
     """Equal jobs, submitted at once to one queue.
 
@@ -59,6 +72,8 @@ class Jobs:
     """KAI: a part of one GPU for each pod, as text: `0.5`."""
     namespace_of: str = ""
     """The team whose namespace it is submitted in, where that is not its own."""
+    machine: Machine | None = None
+    """KubeVirt: `count` such machines. They are of no flavor and no queue."""
 
     @property
     def each(self) -> int:
@@ -86,11 +101,16 @@ class Step:
     """In place of `stopped` where the scheduler may stop fewer: at most so many."""
     refused: tuple[str, ...] = ()
     because: Mapping[str, str] = field(default_factory=dict)
-    """By name of jobs that wait or were stopped: a text that must stand in the reason or message the scheduler gives."""
+    """By name of jobs that wait or were stopped: a text that must stand in the reason or message the scheduler gives. Of jobs that
+    are refused: in the API server's message."""
     together: Mapping[str, str] = field(default_factory=dict)
     """By name: the node label of which all nodes of each of its jobs must have one value."""
     apart: tuple[str, ...] = ()
     """KAI fractions: names whose pods must not all share one GPU."""
+    usage: Mapping[str, Collection[int]] = field(default_factory=dict)
+    """What the cluster must count, one of these: by what `Replica.usage` calls it."""
+    longer: float = 0.0
+    """Seconds that it may take beyond what any step may."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...promises.model import Jobs, Step
 from .replica import JobState, Phase
@@ -23,6 +23,7 @@ class Seen:
 
     states: tuple[JobState, ...]
     before: Mapping[tuple[str, int], int]
+    usage: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, name: str) -> list[JobState]:
         return [it for it in self.states if it.jobs == name]
@@ -58,23 +59,27 @@ def faults(
     names = {it.name for it in jobs}
     if left := sorted({it.jobs for it in seen.states} - names):
         yield Fault(f"jobs that were removed are still there: {', '.join(left)}")
+    for name, right in step.usage.items():
+        if (counted := seen.usage.get(name)) not in right:
+            yield Fault(f"{name} is counted as {counted}, and should be as {' or '.join(map(str, right))}")
     if step.apart and len(gpus := {gpu for name in step.apart for it in seen.of(name) for gpu in it.gpus}) < 2:
         yield Fault(f"{', '.join(step.apart)} should not all share one GPU, and are on {', '.join(gpus) or 'none'}")
 
 
 def _of_group(step: Step, jobs: Jobs, seen: Seen, who: str, count: Callable[[str, int], str]) -> Iterator[Fault]:
     def amount(number: int) -> str:
-        many = "job" if number == 1 else "jobs"
-        return f"{number} {many}" if jobs.fraction else count(jobs.flavor, number * jobs.each)
+        if jobs.machine or jobs.fraction:
+            return f"{number} {'machine' if jobs.machine else 'job'}{'' if number == 1 else 's'}"
+        return count(jobs.flavor, number * jobs.each)
 
-    name = jobs.name
+    name, on = jobs.name, "" if jobs.machine else "on "
     running, wanted = len(seen.running(name)), step.running.get(name, 0)
     if missing := jobs.count - len(seen.of(name)):
         yield Fault(f"{missing} of {jobs.count} jobs of {who} are not known to the scheduler")
     if running > wanted:
-        yield Fault(f"{who} runs on {amount(running)}, and {amount(wanted)} is the most it should")
+        yield Fault(f"{who} runs {on}{amount(running)}, and {amount(wanted)} is the most it should")
     elif running < wanted:
-        yield Fault(f"{who} runs on {amount(running)}, and should on {amount(wanted)}{_said(seen.waiting(name))}")
+        yield Fault(f"{who} runs {on}{amount(running)}, and should {on}{amount(wanted)}{_said(seen.waiting(name))}")
     if stuck := [it for it in seen.waiting(name) if it.stuck]:
         yield Fault(f"{len(stuck)} jobs of {who} have all they ask for and do not run: {stuck[0].stuck}")
     if silent := [it for it in seen.waiting(name) if not it.told and not it.stuck]:

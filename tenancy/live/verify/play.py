@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ...agreement.quantity import bytes_text
 from ...evidence.model import Condition, Outcome, StepSeen, Verdict
 from ...promises.model import Check, Jobs, Place, Step
 from .expect import Seen, faults
@@ -64,6 +65,8 @@ class Playing:
     patience: Patience
     submitted: dict[str, Jobs] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)
+    refusals: list[Condition] = field(default_factory=list)
+    """Of the step under way."""
 
     def step(self, step: Step) -> tuple[StepSeen, str]:
         """What was seen, and what was not as it should be."""
@@ -73,12 +76,13 @@ class Playing:
             return self.seen(step, Seen((), before), None), wrong
         came, wrong = self.wait(step, before, started)
         seen = Seen(tuple(self.look()), before)
-        if not wrong:
+        if not wrong and self.check.flavor:
             self.wait_for_usage(seen.states)
         return self.seen(step, seen, None if came is None else came - started), wrong
 
     def submit(self, step: Step) -> str:
         """Empty where the API server took what it should take and refused what it should refuse."""
+        self.refusals.clear()
         for name in step.remove:
             self.replica.remove(name)
             self.removed.add(name)
@@ -86,8 +90,11 @@ class Playing:
             try:
                 self.replica.submit(jobs)
             except Refused as refusal:
+                self.refusals.append(Condition(jobs.name, "Refused", "", "", str(refusal)))
                 if jobs.name not in step.refused:
                     return f"the API server refused {jobs.team}'s {jobs.name}: {refusal}"
+                if (text := step.because.get(jobs.name, "")) not in str(refusal):
+                    return f"the API server refused {jobs.team}'s {jobs.name}, and should have for {text!r}: {refusal}"
                 continue
             if jobs.name in step.refused:
                 return f"the API server took {jobs.team}'s {jobs.name}, which it should have refused"
@@ -97,7 +104,7 @@ class Playing:
     def wait(self, step: Step, before: Mapping[tuple[str, int], int], started: float) -> tuple[float | None, str]:
         """When what is expected had come, or what is wrong."""
         patience = self.patience
-        deadline = started + patience.step + patience.job * sum(it.count for it in self.there())
+        deadline = started + patience.step + step.longer + patience.job * sum(it.count for it in self.there())
         came, right, final = started, 0, 0
         last: Sequence[JobState] = ()
         changed = started
@@ -106,7 +113,8 @@ class Playing:
             states = self.look()
             if states != last:
                 last, changed = states, now
-            found = list(faults(step, self.there(), Seen(tuple(states), before), self.count, self.replica.labels))
+            seen = Seen(tuple(states), before, self.replica.usage() if step.usage else {})
+            found = list(faults(step, self.there(), seen, self.count, self.replica.labels))
             if not found:
                 came = came if right else now
                 right += 1
@@ -141,7 +149,7 @@ class Playing:
         holds: dict[tuple[str, str, str], int] = {}
         for state in states:
             jobs = self.submitted.get(state.jobs)
-            if jobs and state.phase is Phase.RUNNING:
+            if jobs and not jobs.machine and state.phase is Phase.RUNNING:
                 holder = (jobs.team, queue_name(jobs), jobs.flavor)
                 holds[holder] = holds.get(holder, 0) + jobs.each
         self.timeline.see(self.check.name, self.clock.now(), holds)
@@ -156,12 +164,15 @@ class Playing:
             running={name: len(seen.running(name)) for name in names},
             waiting={name: len(seen.waiting(name)) for name in names},
             stopped={name: stops for name in names if (stops := seen.stops(name))},
-            conditions=tuple(_conditions(seen.states)),
+            conditions=(*self.refusals, *_conditions(seen.states)),
             usage=dict(self.replica.usage()),
             ended=self.clock.now(),
         )
 
     def in_words(self, jobs: Jobs) -> str:
+        if it := jobs.machine:
+            size = f"{it.vcpus} vCPU{'' if it.vcpus == 1 else 's'} and {bytes_text(it.memory)}"
+            return f"{jobs.count} × {jobs.team}/{jobs.name}: machine of {size}{'' if it.runs else ', stopped'}"
         each = f"{jobs.fraction} of a GPU" if jobs.fraction else self.count(jobs.flavor, jobs.units)
         return f"{jobs.count} × {jobs.team}/{jobs.name}: {f'{jobs.pods} pods of ' if jobs.pods > 1 else ''}{each}"
 

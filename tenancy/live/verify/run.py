@@ -51,8 +51,10 @@ def stage(scheduler: Scheduler, client: Client, plan: Plan, name: str, clock: Cl
             from .kai import KaiStage
 
             return KaiStage(client, plan, name, clock)
-        case _:
-            raise NotImplementedError(scheduler)
+        case Scheduler.KUBEVIRT:
+            from .kubevirt import KubeVirtStage
+
+            return KubeVirtStage(client, plan, name, clock)
 
 
 @dataclass(frozen=True)
