@@ -157,6 +157,17 @@ def test_a_scheduler_that_still_changes_something_is_waited_for() -> None:
     assert clock.now() > PATIENCE.rest
 
 
+def test_a_slow_machine_may_rest_as_long_as_it_has_taken_before() -> None:
+    """The second step's only change comes after more than the usual rest, and less than the first step took."""
+    looks = int(PATIENCE.rest * 2 / PATIENCE.every)
+    first = [states(0, 3, told=False)] * looks + [states(2, 1)] * (PATIENCE.steady + 1)
+    second = Step("it goes on", running={"a": 3})
+    outcome, _ = played([*first, *[states(2, 1)] * (looks - 10), states(3)], STEP, second)
+    assert outcome.verdict is Verdict.HELD
+    outcome, _ = played([*[states(2, 1)] * looks, states(3)], STEP, second)
+    assert outcome.verdict is Verdict.BROKEN
+
+
 def test_a_job_that_must_not_be_stopped_breaks_it_at_once() -> None:
     """Also where it runs again."""
     outcome, clock = played([states(2, 1), [replace(it, stops=it.number == 0) for it in states(2, 1)]])

@@ -50,7 +50,8 @@ class Patience:
     usage: float = 3.0
     """For the queues' status to show what runs."""
     rest: float = 8.0
-    """Without any change, every job told: what has not come by then does not come."""
+    """Without any change, every job told: what has not come by then does not come. On a machine that has taken longer for an
+    earlier step of the check, so long."""
 
 
 @dataclass
@@ -65,6 +66,8 @@ class Playing:
     patience: Patience
     submitted: dict[str, Jobs] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)
+    slowest: float = 0.0
+    """What the slowest step so far has taken."""
     refusals: list[Condition] = field(default_factory=list)
     """Of the step under way."""
 
@@ -75,6 +78,7 @@ class Playing:
         if wrong := self.submit(step):
             return self.seen(step, Seen((), before), None), wrong
         came, wrong = self.wait(step, before, started)
+        self.slowest = max(self.slowest, (came or started) - started)
         seen = Seen(tuple(self.look()), before)
         if not wrong and self.check.flavor:
             self.wait_for_usage(seen.states)
@@ -123,7 +127,11 @@ class Playing:
             else:
                 right = 0
                 final = final + 1 if any(it.final for it in found) else 0
-                rests = now - changed > patience.rest and all(map(_settled, states)) and len(states) == self.expected()
+                rests = (
+                    now - changed > max(patience.rest, self.slowest)
+                    and all(map(_settled, states))
+                    and len(states) == self.expected()
+                )
                 if final == patience.steady or rests or now > deadline:
                     return None, "; ".join(it.text for it in sorted(found, key=lambda it: not it.final))
             self.clock.sleep(patience.every)
