@@ -105,7 +105,9 @@ def kept(plan: Plan, flavor: Hardware, team: TeamPlan, borrowing: Borrowing) -> 
     held = [jobs for jobs in holders(plan, it, them, {borrower.name: them.need}) if jobs.team != team.name]
     borrowed = next(jobs for jobs in held if jobs.team == borrower.name)
     story = Story()
-    story.then(f"{owner.name} is idle, and {borrower.name} holds {flavor.count(them.need)} of what is its.", *held)
+    story.then(
+        f"{owner.name} is idle, and {borrower.name} holds {flavor.count(them.need)} of {owner.name}'s own.", *held
+    )
     _all_of_its_own(story, it, team, f"{team.name} submits all it is guaranteed: its jobs are the newest.")
     story.then(
         f"{owner.name} comes back for {flavor.count(back)}; only {borrower.name} is stopped.",

@@ -91,7 +91,7 @@ def gang(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
 def own_namespaces(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """All is idle. A job from a namespace of each other team names the queue, and waits for ever."""
     places = [Place.REGULAR] + [Place.PROD] * bool(team.shares[flavor.name].prod)
-    own = [one(f"own-{place}", team, flavor, place) for place in places]
+    own = [one(f"own-{place}", team, flavor, place) for place in places[-plan.reach(team, flavor.name) :]]
     strays = [
         replace(one(f"stray-{place}-{number}", team, flavor, place), namespace_of=other.name)
         for place in places

@@ -14,6 +14,7 @@ KINDS: dict[Scheduler, dict[str, str]] = {
         "reclaim": "the owner's return takes back what was lent, from who borrowed, and no more than needed",
         "kept": "a team within its guarantee is never stopped for others",
         "borrowable": "a team goes no further above its guarantee than it may borrow",
+        "ratio": "CPU and memory are kept, lent and taken back as the units are that they go with",
         "prod-slice": "a prod queue gets its slice and never borrows",
         "prod-back": "a prod queue takes its slice back at once",
         "prod-kept": "a prod job is never stopped for a regular job",

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..agreement.hardware import Hardware
 from ..oracle import Oracle
 from ..plan import Plan, TeamPlan
-from .model import Check
-from .pressure import asking, from_all, holders, told
+from .model import Check, Jobs
+from .pressure import Borrowing, asking, from_all, holders, told
 from .story import Story, node_of, not_run, one, others, sizes, teams
 
 
 def checks(plan: Plan) -> Iterator[Check]:
     for flavor in plan.flavors:
+        borrowing = Borrowing(plan, flavor.name)
         for team in plan.teams:
             share = team.shares[flavor.name]
             if plan.reach(team, flavor.name):
@@ -22,6 +24,8 @@ def checks(plan: Plan) -> Iterator[Check]:
                 yield borrowable(plan, flavor, team, share.borrowable)
             if share.reserved and others(plan, team):
                 yield never_lent(plan, flavor, team)
+            if share.guaranteed and flavor.unit != "cpu" and others(plan, team):
+                yield ratio(plan, flavor, team, borrowing)
             if plan.pool[flavor.name] and share.borrowable != 0:
                 yield pool(plan, flavor, team)
         yield whole(plan, flavor)
@@ -84,6 +88,45 @@ def never_lent(plan: Plan, flavor: Hardware, owner: TeamPlan) -> Check:
         f"{flavor.count(share.reserved)} that {owner.name} never lends stay free while all others ask for all they can."
     )
     return story.check("never-lent", owner.name, flavor.name, promise, node_of(owner))
+
+
+def ratio(plan: Plan, flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -> Check:
+    """Jobs that ask for CPUs alone, and jobs that ask for memory alone, get as much of it as goes with the units that they could
+    have; one unit's more waits, and the owner takes back what is its own. Each by itself, so that neither is in the other's way."""
+    best = borrowing.most(owner)
+    them = best[1] if best else from_all(plan, flavor.name, owner)
+    taken = {best[0].name: them.need} if best else {}
+    own = owner.shares[flavor.name].guaranteed
+    oracle = Oracle(plan, flavor.name)
+    for name, amount in them.held.items():
+        oracle.run(name, amount)
+    it = sizes(flavor, own, *them.held.values(), *taken.values())
+    held = holders(plan, it, them, taken)
+    first = [other for other in asking(plan, oracle, owner) if not best or other.name == best[0].name][:2]
+    more = [one(f"more-{number}", other, flavor) for number, other in enumerate(first, 1)]
+    story = Story()
+    story.then(
+        f"Others take the CPUs and the memory that go with what they can get: {told(flavor, them)}.", *_apart(*held)
+    )
+    story.then(
+        "Who holds most asks for those of one more, and waits.",
+        *_apart(*more),
+        waits=[jobs.name for jobs in _apart(*more)],
+    )
+    story.then(
+        f"{owner.name} submits a job for the CPUs and one for the memory of {flavor.count(own)}.",
+        *_apart(it.gang("owner", owner, own)),
+        stops={
+            part.name: taken[jobs.team] // jobs.each for jobs in held if jobs.team in taken for part in _apart(jobs)
+        },
+    )
+    promise = f"CPU and memory of {owner.name}'s {flavor.count(own)} are kept, lent and taken back as those are."
+    return story.check("ratio", owner.name, flavor.name, promise, node_of(owner))
+
+
+def _apart(*groups: Jobs) -> list[Jobs]:
+    """The same twice: for CPUs alone, and for memory alone."""
+    return [replace(jobs, name=f"{only}-{jobs.name}", only=only) for jobs in groups for only in ("cpu", "memory")]
 
 
 def pool(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:

@@ -70,6 +70,8 @@ class Jobs:
     """KAI: False is a priority class of 100 or more."""
     fraction: str = ""
     """KAI: a part of one GPU for each pod, as text: `0.5`."""
+    only: str = ""
+    """Kueue: `cpu` or `memory` where it asks for that alone, as much as goes with the units."""
     namespace_of: str = ""
     """The team whose namespace it is submitted in, where that is not its own."""
     machine: Machine | None = None

@@ -30,11 +30,12 @@ def body(
     image: str,
     labels: Mapping[str, str],
 ) -> dict[str, Any]:
-    """It names its flavor by the labels of the flavor's nodes, and asks for CPU and memory in the flavor's ratio. Its pods end
-    only when they are told to, and at once."""
+    """It names its flavor by the labels of the flavor's nodes, and asks for CPU and memory in the flavor's ratio, or for one of them
+    alone. Its pods end only when they are told to, and at once."""
     asks = {"cpu": milli_text(flavor.cpu * jobs.units), "memory": bytes_text(flavor.memory * jobs.units)}
     device = {} if flavor.unit == "cpu" else {flavor.resource: count_text(jobs.units)}
-    resources = {"requests": {**asks, **device}, "limits": device}
+    requests = {jobs.only: asks[jobs.only]} if jobs.only else {**asks, **device}
+    resources = {"requests": requests, "limits": {} if jobs.only else device}
     pod = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": 0,

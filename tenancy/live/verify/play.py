@@ -157,7 +157,7 @@ class Playing:
         holds: dict[tuple[str, str, str], int] = {}
         for state in states:
             jobs = self.submitted.get(state.jobs)
-            if jobs and not jobs.machine and state.phase is Phase.RUNNING:
+            if jobs and not jobs.machine and not jobs.only and state.phase is Phase.RUNNING:
                 holder = (jobs.team, queue_name(jobs), jobs.flavor)
                 holds[holder] = holds.get(holder, 0) + jobs.each
         self.timeline.see(self.check.name, self.clock.now(), holds)
@@ -182,6 +182,7 @@ class Playing:
             size = f"{it.vcpus} vCPU{'' if it.vcpus == 1 else 's'} and {bytes_text(it.memory)}"
             return f"{jobs.count} × {jobs.team}/{jobs.name}: machine of {size}{'' if it.runs else ', stopped'}"
         each = f"{jobs.fraction} of a GPU" if jobs.fraction else self.count(jobs.flavor, jobs.units)
+        each = f"the {jobs.only} of {each}" if jobs.only else each
         return f"{jobs.count} × {jobs.team}/{jobs.name}: {f'{jobs.pods} pods of ' if jobs.pods > 1 else ''}{each}"
 
 

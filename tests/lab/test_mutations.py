@@ -1,0 +1,81 @@
+"""Can a check fail? Each change of applied objects in the table turns red the checks of what it breaks, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tenancy import kueue
+from tenancy.evidence.model import Outcome, Verdict
+from tenancy.lab import lab
+from tenancy.lab.cluster import apply
+from tenancy.lab.folder import Folder
+from tenancy.live.clients import connect
+from tenancy.live.verify.run import verify
+from tenancy.plan import Plan
+from tenancy.promises.kinds import KINDS
+from tenancy.promises.kueue import kueue_checks
+from tenancy.promises.model import Scheduler
+
+from .conftest import plan_of
+from .mutations import BATCHES, Mutation, mutated, objects
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def test_there_is_a_mutation_for_every_kind() -> None:
+    broken = {kind for _, mutations in BATCHES.values() for it in mutations for kind in it.kinds}
+    assert broken == set(KINDS[Scheduler.KUEUE])
+
+
+def test_what_they_name_there_is() -> None:
+    for text, mutations in BATCHES.values():
+        plan = plan_of(text)
+        checks = {it.name for it in kueue_checks(plan) if not it.not_run}
+        assert {name for it in mutations for name in (*it.breaks, *it.keeps)} <= checks
+        assert {name for it in mutations for name in it.changes} <= set(objects(plan))
+
+
+@pytest.fixture(scope="module")
+def mutants(labs: Path) -> Iterator[str]:
+    yield "mutants"
+    lab.down("mutants")
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_a_check_turns_red_on_what_breaks_its_promise_and_on_nothing_else(mutants: str, batch: str) -> None:
+    text, mutations = BATCHES[batch]
+    plan = plan_of(text)
+    folder = lab.up(plan, mutants)
+    apply(folder.kubeconfig, kueue.objects(plan))
+    changed = mutated(plan, mutations)
+    apply(folder.kubeconfig, changed)
+    try:
+        outcomes = played(folder, plan, mutations)
+    finally:
+        there = objects(plan)
+        apply(folder.kubeconfig, [there[f"{it['kind']}/{it['metadata']['name']}"] for it in changed])
+    wrong = [it for mutation in mutations for it in judged(mutation, outcomes)]
+    assert not wrong, "\n".join(wrong)
+
+
+def played(folder: Folder, plan: Plan, mutations: tuple[Mutation, ...]) -> dict[str, Outcome]:
+    wanted = {name for it in mutations for name in (*it.breaks, *it.keeps)}
+    checks = [it for it in kueue_checks(plan) if it.name in wanted]
+    run = verify(connect(str(folder.kubeconfig)), plan, checks, name="mutants")
+    return {it.check.name: it for it in run.outcomes}
+
+
+def judged(mutation: Mutation, outcomes: dict[str, Outcome]) -> Iterator[str]:
+    """What came otherwise than the table says."""
+    for name in mutation.breaks:
+        it = outcomes[name]
+        if it.verdict is not Verdict.BROKEN:
+            yield f"{mutation.says}: {name} is {it.verdict} {it.why}"
+        elif mutation.seen not in it.why:
+            yield f"{mutation.says}: {name} is broken, and says nothing of {mutation.seen}: {it.why}"
+    for name in mutation.keeps:
+        if outcomes[name].verdict is not Verdict.HELD:
+            yield f"{mutation.says}: {name} is {outcomes[name].verdict}: {outcomes[name].why}"
