@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,3 +94,14 @@ def test_a_context_says_which_cluster_is_meant(here: Path) -> None:
     assert (where(path, None).cluster, where(path, None).context) == ("nearby", "here")
     assert where(path, "there").cluster == "far-away"
     assert str(where(path, "there")) == "there (https://127.0.0.1:2)"
+
+
+def test_every_scheduler_is_proved_in_one_process() -> None:
+    """lightkube keeps one class for a kind: what one scheduler's replica has read must not stand in another's way."""
+    program = """
+from lightkube.codecs import from_dict
+for kind in ("Node", "Pod", "ResourceQuota", "LimitRange"):
+    from_dict({"apiVersion": "v1", "kind": kind, "metadata": {"name": "it"}})
+import tenancy.live.verify.kai, tenancy.live.verify.kubevirt, tenancy.live.verify.kueue
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -24,7 +24,7 @@ from typing import Any
 
 from lightkube import ApiError, Client, operators
 from lightkube.codecs import from_dict
-from lightkube.generic_resource import create_global_resource, create_namespaced_resource
+from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace
 from lightkube.types import CascadeType
@@ -37,14 +37,12 @@ from ...plan import Plan
 from ...promises.model import Check, Jobs
 from ..clients import KaiQueue
 from . import kai_objects as objects
+from .data import EventData, NodeData, PodData
 from .kai_objects import GROUP_LABEL, INDEX_LABEL, NUMBER_LABEL, Mark
 from .play import Clock
 from .replica import CHECK_LABEL, RUN_LABEL, JobState, NotKept, NotRunnable, Phase, Refused
 
 # As plain data: a look reads many, and of what a typed one holds most is of no use here.
-PodData = create_namespaced_resource("", "v1", "Pod", "pods")
-NodeData = create_global_resource("", "v1", "Node", "nodes")
-EventData = create_namespaced_resource("", "v1", "Event", "events")
 PodGroup = create_namespaced_resource("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups")
 
 PATIENCE = 60.0  # seconds for copies to be ready, and for jobs to go

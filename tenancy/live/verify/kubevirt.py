@@ -18,7 +18,6 @@ from typing import Any
 
 from lightkube import ApiError, Client, operators
 from lightkube.codecs import from_dict
-from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.core_v1 import Namespace, Node
 from lightkube.types import CascadeType
 from lightkube.utils.quantity import parse_quantity
@@ -31,14 +30,12 @@ from ...plan import Plan
 from ...promises.machines import DEFINED, MEMORY, RUNNING, machines_of
 from ...promises.model import Check, Jobs, Machine
 from ..clients import LocalQueue, VirtualMachine, VirtualMachineInstance
+from .data import PodData, QuotaData, RangeData
 from .play import Clock
 from .replica import CHECK_LABEL, RUN_LABEL, JobState, NotKept, NotRunnable, Phase, Refused
 from .safety import PREFIX
 
 # As plain data: they are copied, or looked at often.
-PodData = create_namespaced_resource("", "v1", "Pod", "pods")
-QuotaData = create_namespaced_resource("", "v1", "ResourceQuota", "resourcequotas")
-RangeData = create_namespaced_resource("", "v1", "LimitRange", "limitranges")
 AT_ONCE = 5
 COUNTED = 90.0  # seconds until a quota counts; a new kind is counted half a minute after it is defined
 ACTS = 15.0  # seconds for Kueue to know a queue; without Kueue it never does
