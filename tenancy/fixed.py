@@ -1,6 +1,7 @@
 """Fields that a cluster lets nobody change once they are there: who asks for another value must say what is to happen.
 
-From the CRDs of Kueue 0.19 and KAI 0.12 ("field is immutable", "nodeLabels are immutable when topologyName is set").
+From the CRDs of Kueue 0.19 and KAI 0.12 ("field is immutable", "nodeLabels are immutable when topologyName is set") and from
+Kubernetes ("value: may not be changed in an update", of which the provider of Pulumi knows nothing).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ FIXED: Mapping[str, Fixed] = {
     "ResourceFlavor": Fixed(("spec.nodeLabels", "spec.tolerations", "spec.topologyName"), once="spec.topologyName"),
     "Topology.kai.scheduler": Fixed(("spec.levels",)),
     "LocalQueue": Fixed(("spec.clusterQueue",), replaced=True),
+    "PriorityClass": Fixed(("value",), replaced=True),  # Kubernetes' own, for KAI: pods keep the value that they have
 }
 """By kind as `identity.kind_of` calls it."""
 

@@ -7,7 +7,7 @@ import importlib.util
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT, plan
 from strategies import agreements, as_agreement
 
@@ -121,6 +121,7 @@ def test_new_nodes_pay_for_what_they_bring() -> None:
 # --- who pays
 
 
+@settings(deadline=None)
 @given(agreements(), agreements())
 def test_what_some_gain_is_what_others_lose(old: dict, new: dict) -> None:  # type: ignore[type-arg]
     before, after = make_plan(as_agreement(old)), make_plan(as_agreement(new))
@@ -137,6 +138,7 @@ def test_what_some_gain_is_what_others_lose(old: dict, new: dict) -> None:  # ty
                 assert becomes - was == (side.amount if side in balance.takers else -side.amount)
 
 
+@settings(deadline=None)
 @given(agreements())
 def test_nothing_is_different_from_itself(values: dict) -> None:  # type: ignore[type-arg]
     it = make_plan(as_agreement(values))
@@ -144,6 +146,7 @@ def test_nothing_is_different_from_itself(values: dict) -> None:  # type: ignore
     assert difference.is_empty and not difference.is_less and not difference.changed_teams
 
 
+@settings(deadline=None)
 @given(agreements(), agreements())
 def test_a_change_and_the_way_back_say_the_same_of_both_sides(old: dict, new: dict) -> None:  # type: ignore[type-arg]
     a, b = make_plan(as_agreement(old)), make_plan(as_agreement(new))
@@ -279,6 +282,12 @@ def test_levels_that_nobody_can_change_are_refused() -> None:
     difference = change(('"network.example.com/leaf", ', ""), of=PRODUCTION.read_text())
     assert fates(difference, "kueue")["Topology/infiniband"] is Fate.REFUSED
     assert {it.reference for it in difference.refused} == {"Topology/infiniband", "Topology.kai.scheduler/infiniband"}
+
+
+def test_a_priority_class_of_kubernetes_is_replaced_and_kueue_s_is_changed() -> None:
+    difference = change(("prod-workload = 1000", "prod-workload = 2000"), of=PRODUCTION.read_text())
+    assert fates(difference, "kai") == {"PriorityClass/prod-workload": Fate.REPLACED}
+    assert fates(difference, "kueue") == {"WorkloadPriorityClass/prod-workload": Fate.CHANGED}
 
 
 def test_labels_of_a_flavor_are_fixed_only_with_a_topology() -> None:

@@ -67,6 +67,14 @@ def test_a_prod_job_is_the_last_to_be_above() -> None:
     assert names(above.jobs) == ["c/job-1"]
 
 
+def test_while_jobs_of_a_team_that_goes_run_nothing_is_foretold() -> None:
+    new = THREE.replace("[teams.a]\nguaranteed = 8\n", "").replace(
+        "[teams.b]\nguaranteed = 8", "[teams.b]\nguaranteed = 16"
+    )
+    assert ask(THREE, new, [job("a", 1)]).leaving == ("a",) and ask(THREE, new, [job("a", 1)]).stopped is None
+    assert ask(THREE, new, [job("c", 1)]).stopped == ()
+
+
 # --- who would be stopped
 
 
@@ -88,6 +96,13 @@ def test_nobody_within_its_guarantee_is_stopped() -> None:
     new = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 8\n"
     jobs = [job("c", 1), job("c", 2), *(job("b", number) for number in range(3, 9))]
     assert Counter(it.team for it in ask(THREE, new, jobs).stopped or ()) == {"b": 4}
+
+
+def test_a_team_is_stopped_only_as_far_as_it_is_above() -> None:
+    """b's jobs are the newest, but one of them is all that it has beyond its own; the next are c's."""
+    new = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 8\n"
+    jobs = [job("a", 0), *(job("c", number) for number in range(1, 5)), *(job("b", number) for number in range(5, 8))]
+    assert names(ask(THREE, new, jobs).stopped) == ["b/job-7", "c/job-4", "c/job-3"]
 
 
 def test_lower_priority_goes_before_newer_and_what_is_not_needed_stays() -> None:

@@ -149,7 +149,7 @@ _PRIORITY = (
     _Says(
         "value",
         lambda it: it,
-        "Kueue gives it to jobs that are there, too; Kubernetes lets nobody change a PriorityClass of KAI's",
+        "Kueue gives it to jobs that are there, too; on KAI they keep the old one",
     ),
 )
 _DEPARTMENT = (

@@ -97,7 +97,10 @@ _WHEN_DELETED = {
     # docs/kai.md
     "Queue": "jobs that run in it go on, uncounted; jobs that wait and name it wait for ever",
 }
-_WHEN_REPLACED = {"LocalQueue": "jobs that run end on the old queue's quota, jobs that wait go to the new one's"}
+_WHEN_REPLACED = {
+    "LocalQueue": "jobs that run end on the old queue's quota, jobs that wait go to the new one's",
+    "PriorityClass": "pods that are there keep the old value; until the new one is there, pods that name it are refused",
+}
 _WHEN_CHANGED: Mapping[str, Mapping[str, str]] = {
     "ClusterQueue": {
         "cohortName": "moves to another Cohort with all that runs in it; nothing is stopped",

@@ -212,7 +212,7 @@ def _standing(it: Standing, names: Names) -> Iterator[str]:
         yield f"Borrowing before as after: {said}."
     if it.leaving:
         teams = names.teams(dict.fromkeys(job.team for job in it.leaving))
-        yield f"{teams} leaves {len(it.leaving):,} running jobs: nobody stops them, and until they end {_jobs(it.leaving)} hold what others are promised."
+        yield f"{teams} leaves {len(it.leaving):,} running job{'s' * (len(it.leaving) != 1)}, which nobody stops: {_jobs(it.leaving)}."
     for ask in it.asks:
         yield _ask(ask, names)
     if not (by_change or it.leaving or any(ask.stopped for ask in it.asks)):
@@ -228,6 +228,11 @@ def _above(it: Above, names: Names) -> str:
 
 def _ask(it: Ask, names: Names) -> str:
     what = f"If {names.team(it.team)}{' (prod)' if it.prod else ''} asked now for the {names.units(it.flavor, it.amount)} it would have left, "
+    if it.leaving:
+        return (
+            f"{what}nobody can say whom it would stop while jobs of {names.teams(it.leaving)} run: until they end Kueue counts that "
+            "queue's quota beside the new numbers, and may admit what no node has room for."
+        )
     if it.stopped is None:
         return f"{what}who is stopped is decided by shares at that moment, and is not foretold here."
     if not it.starts:

@@ -32,7 +32,8 @@ class Above:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A team that is guaranteed more than before asks at once for all that it lacks. `stopped` is None where that cannot be
-    foretold (KAI, fair sharing), `starts` False where the amount would not start even so."""
+    foretold: by shares (KAI, fair sharing), or while jobs of `leaving` teams run, whose queues' quota counts until they end
+    (seen on the lab: a job is admitted beyond the nodes). `starts` False: the amount would not start even so."""
 
     team: str
     flavor: str
@@ -40,6 +41,7 @@ class Ask:
     prod: bool
     stopped: tuple[Job, ...] | None
     starts: bool = True
+    leaving: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,11 @@ def _beyond(jobs: list[Job], flavor: str, excess: int) -> Iterator[Job]:
 
 
 def _asks(old: Plan, new: Plan, scheduler: Scheduler, jobs: list[Job]) -> Iterator[Ask]:
-    foretold = scheduler is Scheduler.KUEUE and new.sharing.policy != "fair" and new.sharing.usage is None
+    by_quota = scheduler is Scheduler.KUEUE and new.sharing.policy != "fair" and new.sharing.usage is None
     for flavor in new.flavors:
+        stay = (job.team for job in jobs if job.team not in new.team and job.units.get(flavor.name))
+        leaving = tuple(dict.fromkeys(stay))
+        foretold = by_quota and not leaving
         for team in new.teams:
             share = team.shares[flavor.name]
             if share.guaranteed <= _guaranteed(old, team.name, flavor.name):
@@ -109,12 +114,13 @@ def _asks(old: Plan, new: Plan, scheduler: Scheduler, jobs: list[Job]) -> Iterat
                     continue
                 found = stopped_for(new, flavor.name, jobs, team.name, amount, prod) if foretold else None
                 yield Ask(
-                    team.name,
-                    flavor.name,
-                    amount,
-                    prod,
-                    tuple(found or ()) if foretold else None,
-                    found is not None or not foretold,
+                    team=team.name,
+                    flavor=flavor.name,
+                    amount=amount,
+                    prod=prod,
+                    stopped=tuple(found or ()) if foretold else None,
+                    starts=found is not None or not foretold,
+                    leaving=leaving if by_quota else (),
                 )
 
 
