@@ -37,8 +37,8 @@ class Copies:
     """The copies of one replica: of these flavors' nodes, in the run of this name."""
 
     originals: Originals
-    levels: frozenset[str]
-    """Node labels that are levels of the agreement's topologies."""
+    keys: frozenset[str]
+    """Node labels by which the agreement finds nodes: those of its flavors, and the levels of its topologies."""
     flavors: tuple[str, ...]
     run: str
     number: int
@@ -139,7 +139,7 @@ class Copies:
     def _own_keys(self) -> frozenset[str]:
         """Labels by which some flavor or topology finds nodes."""
         flavors = self.originals.flavors.values()
-        return self.levels | {key for it in flavors for key in (it.get("spec") or {}).get("nodeLabels") or {}}
+        return self.keys | {key for it in flavors for key in (it.get("spec") or {}).get("nodeLabels") or {}}
 
     def _object(self, kind: str, name: str, spec: Object) -> Object:
         metadata = {"name": self.name(name), "labels": self.labels}

@@ -72,8 +72,9 @@ class KueueStage:
         with self._lock:
             if free := self._free.get(flavors):
                 return free.pop()
-            levels = frozenset(level for it in self.plan.topologies for level in it.levels)
-            copies = Copies(self.originals, levels, flavors, self.run, len(self._all))
+            levels = (level for it in self.plan.topologies for level in it.levels)
+            keys = frozenset([*levels, *(key for it in self.plan.flavors for key in it.node_labels)])
+            copies = Copies(self.originals, keys, flavors, self.run, len(self._all))
             it = Stand(self.client, self.plan, copies, self.observer, self.clock)
             self._all.append(it)
         it.make()
@@ -121,6 +122,9 @@ class KueueReplica:
         real = [name for name in flavors if not self.stage.originals.simulated(name)]
         for name in flavors:
             if not self.stage.originals.nodes_of(name):
+                labels = self.plan.flavor[name].node_labels.items()
+                if any(labels <= (it["metadata"].get("labels") or {}).items() for it in self.stage.originals.nodes):
+                    raise NotKept(f"resourceflavor/{name} selects none of its nodes")
                 raise NotRunnable(f"the cluster has no node of flavor {name}")
         for name in real:
             self.held.enter_context(self.stage.real(name))
@@ -143,7 +147,9 @@ class KueueReplica:
         priority = "" if jobs.priority is None else self.stage.priority(jobs.priority)
         image = job.SIMULATED if self.stage.originals.simulated(jobs.flavor) else job.REAL
         flavor = self.plan.flavor[jobs.flavor]
-        labels = stand.copies.node_labels(jobs.flavor) if jobs.flavor in stand.copies.flavors else flavor.node_labels
+        # A job names its flavor by the agreement's labels, as a team's would: the flavor on the cluster may have others.
+        own = jobs.flavor in stand.copies.flavors
+        labels = {key: stand.copies.value(it) if own else it for key, it in flavor.node_labels.items()}
         self.submitted[jobs.name] = (jobs, namespace)
         for number in range(jobs.count):
             body = job.body(jobs, number, flavor, namespace, queue, priority, labels, image, stand.copies.labels)
