@@ -120,6 +120,24 @@ def waiting(check: Check, step: Step, oracle: Oracle, mine: dict[str, Jobs]) -> 
         assert node.must_stop(jobs.each) is None, f"{check.name}: {step.says}: {name} has it back"
 
 
+def stops(it: Plan, check: Check) -> None:
+    """Who asks with one job stops as many as the tree says must be stopped, and there is room for nobody else then."""
+    before: dict[str, int] = {}
+    there: dict[str, Jobs] = {}
+    for step in check.steps:
+        there |= {jobs.name: jobs for jobs in step.submit}
+        if len(step.submit) == 1 and len(step.stopped) == 1 and check.kind != "priority":
+            (asks,), ((victim, count),) = step.submit, step.stopped.items()
+            oracle = Oracle(it, asks.flavor)
+            for name, running in before.items():
+                jobs = there[name]
+                oracle.queue(jobs.team, jobs.place is Place.PROD).usage += running * jobs.each
+            node = oracle.queue(asks.team, asks.place is Place.PROD)
+            assert node.must_stop(asks.each, each=there[victim].each) == count, f"{check.name}: {step.says}"
+            assert node.available + count * there[victim].each == asks.each, f"{check.name}: {step.says}"
+        before = dict(step.running)
+
+
 @given(values=agreements())
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_checks_of_any_agreement_are_consistent(values: dict[str, object]) -> None:
@@ -129,3 +147,4 @@ def test_the_checks_of_any_agreement_are_consistent(values: dict[str, object]) -
     for check in checks:
         well_formed(it, check)
         arithmetic(it, check)
+        stops(it, check)

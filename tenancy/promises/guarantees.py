@@ -9,7 +9,7 @@ from ..agreement.hardware import Hardware
 from ..oracle import Oracle
 from ..plan import Plan, TeamPlan
 from .model import Check, Place
-from .pressure import Borrowing, asking, from_all, holders, told
+from .pressure import Borrowing, asking, certain, from_all, holders, told
 from .story import Sizes, Story, node_of, one, others, queue_of, sizes, teams
 
 
@@ -27,13 +27,8 @@ def guarantee(plan: Plan, flavor: Hardware, owner: TeamPlan, borrowing: Borrowin
     """All others hold all they can when the owner comes; it gets all of its guarantee, in one job for each of its queues. Where it
     is not certain of whom a part is taken, one of the others borrows alone."""
     share = owner.shares[flavor.name]
-    them = from_all(plan, flavor.name, owner)
-    certain = len(them.borrowed) > 1 and them.all_of_it and share.prod <= them.free
-    if not certain and (best := borrowing.most(owner)):
-        them = best[1]
-    elif not certain and them.borrowed:
-        them = borrowing.of(owner, plan.team[next(iter(them.borrowed))])
-    taken = them.borrowed if them.all_of_it else dict.fromkeys(them.borrowed, them.need)
+    free = from_all(plan, flavor.name, owner).free
+    them, taken = certain(owner, borrowing, all_at_once=share.prod <= free)
     by_prod = max(0, share.prod - them.free) if share.prod else 0
     it = sizes(flavor, share.prod, share.regular, by_prod, *them.held.values(), *taken.values())
     held = holders(plan, it, them, taken, by_prod)

@@ -9,7 +9,7 @@ from ..agreement.hardware import Hardware
 from ..oracle import Oracle
 from ..plan import Plan, TeamPlan
 from .model import Check, Jobs
-from .pressure import Borrowing, asking, from_all, holders, told
+from .pressure import Borrowing, asking, certain, from_all, holders, told
 from .story import Story, node_of, not_run, one, others, sizes, teams
 
 
@@ -93,16 +93,14 @@ def never_lent(plan: Plan, flavor: Hardware, owner: TeamPlan) -> Check:
 def ratio(plan: Plan, flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -> Check:
     """Jobs that ask for CPUs alone, and jobs that ask for memory alone, get as much of it as goes with the units that they could
     have; one unit's more waits, and the owner takes back what is its own. Each by itself, so that neither is in the other's way."""
-    best = borrowing.most(owner)
-    them = best[1] if best else from_all(plan, flavor.name, owner)
-    taken = {best[0].name: them.need} if best else {}
+    them, taken = certain(owner, borrowing)
     own = owner.shares[flavor.name].guaranteed
     oracle = Oracle(plan, flavor.name)
     for name, amount in them.held.items():
         oracle.run(name, amount)
     it = sizes(flavor, own, *them.held.values(), *taken.values())
     held = holders(plan, it, them, taken)
-    first = [other for other in asking(plan, oracle, owner) if not best or other.name == best[0].name][:2]
+    first = [other for other in asking(plan, oracle, owner) if not taken or other.name in taken][:2]
     more = [one(f"more-{number}", other, flavor) for number, other in enumerate(first, 1)]
     story = Story()
     story.then(

@@ -72,6 +72,20 @@ class Borrowing:
         return best if best and best[1].need else None
 
 
+def certain(owner: TeamPlan, borrowing: Borrowing, all_at_once: bool = True) -> tuple[Pressure, dict[str, int]]:
+    """What others hold, as many as can be, and what is taken back of each borrower: all of them where the owner takes back all, in
+    one job; else one that borrows alone."""
+    them = from_all(borrowing.plan, borrowing.flavor, owner)
+    if all_at_once and len(them.borrowed) > 1 and them.all_of_it:
+        return them, dict(them.borrowed)
+    if best := borrowing.most(owner):
+        borrower, them = best
+        return them, {borrower.name: them.need}
+    if len(them.borrowed) > 1:
+        them = borrowing.of(owner, borrowing.plan.team[next(iter(them.borrowed))])
+    return them, {}
+
+
 def holders(plan: Plan, it: Sizes, them: Pressure, taken: Mapping[str, int], *parts: int) -> list[Jobs]:
     """For each team that holds something one job, or several that `taken` of it, and each part of that, is a whole number of."""
     alone = len(them.borrowed) == 1
