@@ -44,7 +44,7 @@ def _owned(objects: Iterable[Object]) -> Owned:
     """Nominal quota by flavor and resource, in thousandths. Memory follows the others, and may be too large for that."""
     owned: Owned = Counter()
     for body in objects:
-        for group in body["spec"].get("resourceGroups", ()):
+        for group in body.get("spec", {}).get("resourceGroups", ()):  # of one that was imported, the record has no spec
             for flavor in group["flavors"]:
                 for quota in flavor["resources"]:
                     if quota["name"] != "memory":

@@ -329,3 +329,32 @@ def test_a_rendered_agreement_is_read_whole_from_its_folder() -> None:
         source="rendered",
     )
     assert found.unsaid == () and by_reference(kueue.objects(found.plan)).keys() <= found.given.keys()
+
+
+# --- who wrote it -----------------------------------------------------------------------------------------------------
+
+
+def managed(body: dict[str, Any], **managers: dict[str, Any]) -> dict[str, Any]:
+    fields = [{"manager": name.replace("_", "-"), "fieldsV1": it} for name, it in managers.items()]
+    return {**body, "metadata": {**body["metadata"], "managedFields": fields}}
+
+
+def test_what_kubectl_wrote_goes_and_what_others_wrote_stays() -> None:
+    theirs = queue("c", "all", h100=8)
+    theirs["metadata"] |= {"labels": {"app.example.com/name": "x", "team": "y"}}
+    theirs["spec"] |= {"flavorFungibility": {"whenCanBorrow": "TryNextFlavor"}, "stopPolicy": "Hold"}
+    theirs["spec"]["admissionChecksStrategy"] = {"admissionChecks": [{"name": "dws"}]}
+    whole = {
+        "f:spec": {
+            "f:flavorFungibility": {"f:whenCanBorrow": {}},
+            "f:admissionChecksStrategy": {"f:admissionChecks": {}},
+        }
+    }
+    whole["f:metadata"] = {"f:labels": {"f:app.example.com/name": {}, "f:team": {}}}
+    stop = {"f:spec": {"f:stopPolicy": {}}, "f:metadata": {"f:labels": {"f:team": {}}}}
+    told = listed(read([*FLAT, managed(theirs, kubectl_client_side_apply=whole, operator=stop)]))
+    assert told["ClusterQueue/c metadata.labels[app.example.com/name]"] == (Fate.DROPPED, None)
+    assert told["ClusterQueue/c metadata.labels[team]"] == (Fate.KEPT, None)
+    assert told["ClusterQueue/c spec.flavorFungibility.whenCanBorrow"] == (Fate.CHANGED, "MayStopSearch")
+    assert told["ClusterQueue/c spec.admissionChecksStrategy.admissionChecks"] == (Fate.DROPPED, None)
+    assert told["ClusterQueue/c spec.stopPolicy"] == (Fate.KEPT, None)

@@ -16,7 +16,7 @@ from ..agreement.hardware import UNIT_WORDS
 from ..capacity import Node
 from ..identity import reference
 from ..plan import Plan, make_plan
-from . import kai, kueue
+from . import kai, kueue, owners
 from .differences import Difference, Fate, added, differences, rendered
 from .draft import Draft, Shape
 from .kueue import NothingThere
@@ -51,9 +51,15 @@ class Adoption:
     new: tuple[str, ...]
     skipped: tuple[str, ...]
 
+    @property
+    def owners_unknown(self) -> bool:
+        """Whether some object does not say who wrote its fields."""
+        return not all(map(owners.known, self.given.values()))
+
     def as_json(self) -> dict[str, Any]:
         return {
             "agreement": self.text,
+            "owners_unknown": self.owners_unknown,
             "unsaid": [it.as_json() for it in self.unsaid],
             "new": list(self.new),
             "skipped": list(self.skipped),

@@ -2,7 +2,8 @@
 
 This is the proof that nothing is lost: whatever the reading of an object understood or not, a field that the rendered object
 does not have, or has otherwise, is found here. What becomes of a field follows from how it is written: by server-side
-apply, which leaves what the agreement does not speak of, and replaces whole what Kueue's CRDs call atomic.
+apply, which leaves what the agreement does not speak of (but for what kubectl wrote, see `owners`), and replaces whole what
+Kueue's CRDs call atomic.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..access import namespaces as access
 from ..fixed import changed
 from ..identity import AGREEMENT_LABEL, kind_of, reference
 from ..plan import Plan
+from . import owners
 from .objects import Object, quantity, spec_of
 from .quotas import Forest, Pair, forest, raw_flavors, raw_rows
 
@@ -71,6 +73,7 @@ WHY: Mapping[str, str] = {
     "spec.namespaceSelector": "the queue takes jobs of namespaces that carry its team's label, so label those first",
     "spec.nodeLabels": "jobs of the flavor go to nodes that carry these labels",
 }
+OF_KUBECTL = "kubectl wrote it, and what kubectl wrote is the agreement's from then on"
 FIXED = "the cluster lets nobody change it, so give it a new name, or make the agreement say what is there"
 ATOMIC = ("spec.namespaceSelector", "spec.nodeLabels", "spec.tolerations", "spec.levels")
 OF_THE_SERVER = frozenset(
@@ -145,6 +148,22 @@ def _summary(body: Object) -> Any:
 
 
 def _object(name: str, given: Object, wanted: Object, trees: tuple[Forest, Forest]) -> Iterator[Difference]:
+    for it in _fields(name, given, wanted, trees):
+        if it.fate is Fate.KEPT and owners.goes(given, _steps(it.path)):
+            default = DEFAULTS.get((kind_of(given), it.path))
+            fate = Fate.DROPPED if default is None else Fate.CHANGED
+            yield replace(it, fate=fate, becomes=default, why=OF_KUBECTL)
+        else:
+            yield it
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    """`metadata.labels[a.b/c]` as its keys."""
+    path, _, last = path.partition("[")
+    return (*path.split("."), *([last.removesuffix("]")] if last else ()))
+
+
+def _fields(name: str, given: Object, wanted: Object, trees: tuple[Forest, Forest]) -> Iterator[Difference]:
     yield from _metadata(name, given, wanted)
     if given["kind"] == "Namespace":  # the rest of it is somebody's, and stays
         return

@@ -45,6 +45,15 @@ def adopt(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the agreement there; default: print it.")
     ] = None,
+    pulumi: Annotated[
+        Path | None,
+        typer.Option(
+            "--pulumi", metavar="FILE", help="Also write what `pulumi import --file FILE` takes; needs --stack."
+        ),
+    ] = None,
+    stack: Annotated[
+        str | None, typer.Option("--stack", metavar="NAME", help="The stack that --pulumi is for, of ./Pulumi.yaml.")
+    ] = None,
     json: Annotated[
         bool, typer.Option("--json", help="Print the list, and the agreement, as JSON for a program to read.")
     ] = False,
@@ -58,6 +67,8 @@ def adopt(
 
     if files and (given := [kubeconfig, context, lab]) != [None] * len(given):
         common.stop("--kubeconfig, --context and --lab say which cluster: give them, or files")
+    if bool(pulumi) != bool(stack):
+        common.stop("--pulumi FILE and --stack NAME go together: the file names the stack's provider")
     shapes = dict(map(_shape, nodes or ()))
     there: list[Node] = []
     try:
@@ -70,6 +81,8 @@ def adopt(
         found = adopt(objects, source=source, cohort=cohort, shapes=shapes, nodes=there)
     except (NotObjects, NothingThere, Unreachable) as error:
         common.stop(str(error), WRONG_INPUT)
+    if pulumi and stack:
+        _write_records(found, pulumi, stack)
     _write(found, out, json)
     if found.unsaid:
         raise typer.Exit(NO)
@@ -89,8 +102,32 @@ def _write(found: Adoption, out: Path | None, json: bool) -> None:
     _tell(found)
 
 
+def _write_records(found: Adoption, file: Path, stack: str) -> None:
+    import json
+
+    from ..adopt import records
+
+    where = records.Stack(stack, _project())
+    text = json.dumps(records.bulk(found.plan, found.given, where), indent=2, ensure_ascii=False)
+    try:
+        file.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        common.stop(f"{file}: nothing was written: {error.strerror}", WRONG_INPUT)
+
+
+def _project() -> str:
+    """The name in the folder's Pulumi.yaml, else that of this repo's program."""
+    import yaml
+
+    try:
+        said = yaml.safe_load(Path("Pulumi.yaml").read_text("utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return "tenancy"
+    return str(said.get("name") or "tenancy") if isinstance(said, dict) else "tenancy"
+
+
 def _tell(found: Adoption) -> None:
-    from ..adopt import words
+    from ..adopt import Fate, words
 
     def say(line: str) -> None:
         print(line, file=sys.stderr)
@@ -105,6 +142,8 @@ def _tell(found: Adoption) -> None:
     say(f"what the agreement does not say, and what becomes of it when it is adopted ({len(found.unsaid)}):")
     for line in words.lines(found.unsaid):
         say(f"  {line}")
+    if found.owners_unknown and any(it.fate is Fate.KEPT and it.path for it in found.unsaid):
+        say("files do not say who wrote a field: what stays as it is goes after all where kubectl wrote it")
 
 
 def _objects(name: str) -> Iterator[Object]:

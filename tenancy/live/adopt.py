@@ -15,7 +15,7 @@ from lightkube.resources.scheduling_v1 import PriorityClass
 from .. import kai, kueue
 from ..adopt import NotObjects, Object, parse
 from ..capacity import Node
-from ..identity import RUN_LABEL
+from ..identity import AGREEMENT_LABEL, RUN_LABEL
 from . import nodes
 from .clients import ClusterQueue, KaiQueue, LocalQueue, ResourceFlavor, connect
 
@@ -57,7 +57,7 @@ def read(kubeconfig: str | None, context: str | None) -> tuple[list[Object], lis
     except ApiError as error:
         raise NotObjects(f"the cluster does not let us read: {error.status.message}") from None
     except httpx2.HTTPError as error:
-        raise NotObjects(f"the cluster does not say what it has: {error}") from None
+        raise NotObjects(f"the cluster does not say what it has: {str(error).partition(chr(10))[0]}") from None
 
 
 def _objects(kind: Kind, listed: Iterable[Any]) -> Iterator[Object]:
@@ -67,10 +67,14 @@ def _objects(kind: Kind, listed: Iterable[Any]) -> Iterator[Object]:
     try:
         for it in listed:
             body = {**it.to_dict(), "apiVersion": version, "kind": info.kind}
-            if RUN_LABEL not in (body["metadata"].get("labels") or {}):  # copies that a run of verify takes away again
+            labels = body["metadata"].get("labels") or {}
+            of_kubernetes = kind is PriorityClass and AGREEMENT_LABEL not in labels
+            if RUN_LABEL not in labels and not of_kubernetes:  # a run of verify takes its copies away again
                 yield body
-    except ApiError as error:
-        if error.status.code != httpx2.codes.NOT_FOUND:
+    except (
+        httpx2.HTTPStatusError
+    ) as error:  # ApiError is one; of a group that it does not know the server answers in plain text
+        if error.response.status_code != httpx2.codes.NOT_FOUND:
             raise
 
 

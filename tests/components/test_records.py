@@ -1,0 +1,39 @@
+"""What `import --pulumi` calls the objects is what the components call them."""
+
+from __future__ import annotations
+
+import pytest
+from recorder import run
+from test_same_objects import AGREEMENTS
+
+from components import TenancyAgreement, TenancyAgreementArgs
+from tenancy import kai, kueue
+from tenancy.access import namespaces
+from tenancy.adopt import records
+from tenancy.agreement import load
+from tenancy.identity import reference
+from tenancy.plan import make_plan
+
+
+@pytest.mark.parametrize("name", AGREEMENTS)
+def test_every_record_is_a_resource_that_the_program_registers(name: str) -> None:
+    file, schedulers = AGREEMENTS[name]
+    agreement = load(file).agreement
+    assert agreement
+    plan = make_plan(agreement)
+    made = run(lambda: TenancyAgreement(records.NAME, TenancyAgreementArgs(agreement=agreement, schedulers=schedulers)))
+    by_urn = {it.urn: (it.type, it.name) for it in made}
+    registered = {(it.type, it.name, by_urn.get(it.parent)) for it in made}
+
+    bodies = [*kueue.objects(plan), *kai.objects(plan)]
+    for team in plan.teams:
+        bodies += [it for name in team.namespaces for it in namespaces.local_queues(plan, team, name)]
+    given = {reference(it): it for it in bodies}
+    stack = records.Stack("test")
+    found = records.bulk(plan, given, stack)["resources"]
+
+    names = {it["name"]: (it["type"], it["logicalName"]) for it in found}
+    for it in found:
+        assert (it["type"], it["logicalName"], names.get(it.get("parent", ""))) in registered
+    assert len({it["name"] for it in found}) == len(found)
+    assert {it["name"] for it in found if "id" in it} == set(given)

@@ -1,0 +1,154 @@
+"""A live set that somebody else applied becomes an agreement and the stack's own, and no object is made anew."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tenancy.cli import app
+
+from .stacks import Project
+
+THEIRS = textwrap.dedent("""
+    apiVersion: kueue.x-k8s.io/v1beta2
+    kind: ResourceFlavor
+    metadata: {name: h100}
+    spec: {nodeLabels: {tenancy.dev/flavor: gpu}}
+    ---
+    apiVersion: kueue.x-k8s.io/v1beta2
+    kind: ClusterQueue
+    metadata: {name: vision}
+    spec:
+      cohortName: theirs
+      namespaceSelector: {matchLabels: {tenancy.dev/team: vision}}
+      flavorFungibility: {whenCanBorrow: TryNextFlavor}
+      preemption: {reclaimWithinCohort: Any, withinClusterQueue: LowerPriority}
+      resourceGroups:
+      - coveredResources: [cpu, memory, nvidia.com/gpu]
+        flavors:
+        - name: h100
+          resources:
+          - {name: cpu, nominalQuota: 128}
+          - {name: memory, nominalQuota: 1Ti}
+          - {name: nvidia.com/gpu, nominalQuota: 16}
+    ---
+    apiVersion: kueue.x-k8s.io/v1beta2
+    kind: ClusterQueue
+    metadata: {name: speech}
+    spec:
+      cohortName: theirs
+      namespaceSelector: {matchLabels: {tenancy.dev/team: speech}}
+      preemption: {reclaimWithinCohort: Any, withinClusterQueue: LowerPriority}
+      resourceGroups:
+      - coveredResources: [cpu, memory, nvidia.com/gpu]
+        flavors:
+        - name: h100
+          resources:
+          - {name: cpu, nominalQuota: 128, borrowingLimit: 64}
+          - {name: memory, nominalQuota: 1Ti, borrowingLimit: 512Gi}
+          - {name: nvidia.com/gpu, nominalQuota: 16, borrowingLimit: 8}
+    ---
+    apiVersion: v1
+    kind: Namespace
+    metadata: {name: their-speech, labels: {tenancy.dev/team: speech}}
+    ---
+    apiVersion: kueue.x-k8s.io/v1beta2
+    kind: LocalQueue
+    metadata: {name: default, namespace: their-speech}
+    spec: {clusterQueue: speech}
+""")
+AGREED = """\
+[cluster]
+name = "theirs"
+
+[flavors.h100]
+nodes = 4
+gpus_per_node = 8
+node_labels = {"tenancy.dev/flavor" = "gpu"}
+
+[teams.speech]
+guaranteed = 16
+borrowable = 8
+namespaces = ["their-speech"]
+
+[teams.vision]
+guaranteed = 16
+"""
+
+
+@pytest.fixture
+def project(empty: Path, tmp_path: Path) -> Iterator[Project]:
+    """A stack of the program, on a cluster with their queues."""
+    it = Project(tmp_path, empty)
+    it.wipe()
+    it.kubectl("apply", "--filename=-", given=THEIRS)
+    it.kubectl("label", "clusterqueue", "vision", "their=mark", "--field-manager=their-tool")
+    yield it
+    it.wipe()
+    it.kubectl("delete", "namespace", "their-speech", "--wait=false")
+
+
+def read(project: Project) -> dict[str, Any]:
+    """What `tenancy import` says, with the agreement and the import file in the project."""
+    agreement, records = project.folder / "tenancy.toml", project.folder / "import.json"
+    files = ["--out", str(agreement), "--pulumi", str(records), "--stack", project.stack]
+    done = CliRunner().invoke(app, ["import", "--kubeconfig", str(project.kubeconfig), "--json", *files])
+    assert done.exit_code == 1, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def ids(project: Project) -> dict[str, str]:
+    return {name: it["metadata"]["uid"] for name, it in project.on_cluster().items()}
+
+
+def test_queues_of_others_are_adopted_and_none_is_made_anew(project: Project) -> None:
+    said = read(project)
+    assert said["agreement"].split("\n\n", 1)[1] == AGREED
+    told = {(it["object"], it["path"]): (it["fate"], it["becomes"]) for it in said["unsaid"]}
+    borrow = "spec.flavorFungibility.whenCanBorrow"
+    assert told == {
+        ("ClusterQueue/vision", "metadata.labels[their]"): ("kept", None),
+        ("ClusterQueue/vision", borrow): ("changed", "MayStopSearch"),
+    }
+    before = ids(project)
+
+    # The provider first: a record names the provider that its object is written with.
+    project.set(adopt="true")
+    provider = f"urn:pulumi:{project.stack}::tenancy::pulumi:providers:kubernetes::cluster"
+    project.up("--target", provider).ok()
+    project.set(adopt="false")
+    assert ids(project) == before
+    quiet = ("--yes", "--skip-preview", "--generate-code=false", "--protect=false")
+    project.pulumi("import", "--file", "import.json", *quiet).ok()
+
+    preview = json.loads(project.pulumi("preview", "--json").ok().said)
+    steps = {it["urn"].rpartition("$")[2]: it["op"] for it in preview["steps"]}
+    assert set(steps.values()) == {"same", "update", "create"}
+    assert [name for name, op in steps.items() if op == "create"] == [  # a root that was only named, and a label
+        "kubernetes:kueue.x-k8s.io/v1beta2:Cohort::agreement-theirs",
+        "kubernetes:core/v1:NamespacePatch::agreement-their-speech",
+    ]
+    project.up().ok()
+    assert {**ids(project), **before} == ids(project), "no object is another now"
+    vision = project.on_cluster()["ClusterQueue/vision"]
+    assert vision["metadata"]["labels"]["their"] == "mark"
+    assert vision["spec"]["flavorFungibility"]["whenCanBorrow"] == "MayStopSearch"
+    assert "unchanged" in project.preview("--refresh", "--expect-no-changes").ok().said
+
+
+def test_a_set_that_is_adopted_says_all(project: Project) -> None:
+    """Without a record too: the stack takes over what has its names, and from then on the agreement says all but a mark."""
+    read(project)
+    before = ids(project)
+    project.set(adopt="true")
+    project.up().ok()
+    assert {**ids(project), **before} == ids(project)
+    said = read(project)
+    assert {(it["object"], it["path"]) for it in said["unsaid"]} >= {("ClusterQueue/vision", "metadata.labels[their]")}
+    assert (project.folder / "tenancy.toml").read_text().split("\n\n", 1)[1] == AGREED
