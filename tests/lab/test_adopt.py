@@ -15,6 +15,8 @@ from tenancy.cli import app
 
 from .stacks import Project
 
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
 THEIRS = textwrap.dedent("""
     apiVersion: kueue.x-k8s.io/v1beta2
     kind: ResourceFlavor
@@ -142,13 +144,24 @@ def test_queues_of_others_are_adopted_and_none_is_made_anew(project: Project) ->
     assert "unchanged" in project.preview("--refresh", "--expect-no-changes").ok().said
 
 
-def test_a_set_that_is_adopted_says_all(project: Project) -> None:
-    """Without a record too: the stack takes over what has its names, and from then on the agreement says all but a mark."""
+def test_a_stack_that_adopts_needs_no_record_and_takes_what_kubectl_wrote_with_its_first_update(
+    project: Project,
+) -> None:
     read(project)
-    before = ids(project)
+    before, borrow = ids(project), "MayStopSearch"
     project.set(adopt="true")
     project.up().ok()
     assert {**ids(project), **before} == ids(project)
+    assert project.on_cluster()["ClusterQueue/vision"]["spec"]["flavorFungibility"]["whenCanBorrow"] == "TryNextFlavor"
     said = read(project)
-    assert {(it["object"], it["path"]) for it in said["unsaid"]} >= {("ClusterQueue/vision", "metadata.labels[their]")}
-    assert (project.folder / "tenancy.toml").read_text().split("\n\n", 1)[1] == AGREED
+    assert {it["path"]: it["becomes"] for it in said["unsaid"]} == {
+        "metadata.labels[their]": None,
+        "spec.flavorFungibility.whenCanBorrow": borrow,
+    }
+    assert said["agreement"].split("\n\n", 1)[1] == AGREED
+
+    project.agree(AGREED.replace("[teams.vision]\nguaranteed = 16", "[teams.vision]\nguaranteed = 8"))
+    project.up().ok()
+    vision = project.on_cluster()["ClusterQueue/vision"]
+    assert vision["spec"]["flavorFungibility"]["whenCanBorrow"] == borrow
+    assert vision["metadata"]["labels"]["their"] == "mark"
