@@ -32,7 +32,10 @@ from .replica import RUN_LABEL, JobState, NotKept, NotRunnable, Phase, Refused
 from .stand import GONE, Stand, delete, until, used
 from .words import Words
 
-AT_ONCE = 6
+AT_ONCE, NODES_AT_ONCE = (
+    6,
+    128,
+)  # checks side by side; copied nodes of all of them, whose number costs more than that of checks
 REFUSALS = (400, 403, 422)  # what the API server answers to a job that it does not take
 
 
@@ -42,7 +45,6 @@ class KueueStage:
     plan: Plan
     run: str
     clock: Clock
-    at_once: int = AT_ONCE
     _lock: Lock = field(default_factory=Lock)
     _free: dict[tuple[str, ...], list[Stand]] = field(default_factory=dict)
     """Stands that no check uses, by the flavors that they have copies of."""
@@ -53,6 +55,11 @@ class KueueStage:
         self.originals = originals.read(self.client, self.plan)
         self.observer = Observer(self.client, self.run, run_prefix(self.run))
         self.observer.open()
+        largest = max(
+            (len(self.originals.nodes_of(it.name)) for it in self.plan.flavors if it.name in self.originals.flavors),
+            default=0,
+        )
+        self.at_once = max(1, min(AT_ONCE, NODES_AT_ONCE // max(largest, 1)))
         self._real = {flavor.name: Lock() for flavor in self.plan.flavors}
 
     def replica(self, check: Check) -> KueueReplica:
@@ -72,11 +79,14 @@ class KueueStage:
         with self._lock:
             if free := self._free.get(flavors):
                 return free.pop()
+            idle = next((free.pop() for free in self._free.values() if free), None)
             levels = (level for it in self.plan.topologies for level in it.levels)
             keys = frozenset([*levels, *(key for it in self.plan.flavors for key in it.node_labels)])
             copies = Copies(self.originals, keys, flavors, self.run, len(self._all))
             it = Stand(self.client, self.plan, copies, self.observer, self.clock)
             self._all.append(it)
+        if idle:  # of other flavors: checks come flavor by flavor
+            idle.remove()
         it.make()
         return it
 
@@ -139,10 +149,11 @@ class KueueReplica:
 
     def submit(self, jobs: Jobs) -> None:
         stand = self.there
-        namespace = stand.namespace(jobs.namespace_of or jobs.team)
         queue = PROD_QUEUE if jobs.place is Place.PROD else DEFAULT_QUEUE
-        if jobs.namespace_of and jobs.namespace_of != jobs.team:
-            queue = queue_of(jobs)  # a LocalQueue that somebody made by hand
+        if jobs.namespace_of in ("", jobs.team):
+            namespace = stand.namespace(jobs.team)
+        else:  # where somebody has made the LocalQueue by hand
+            namespace = stand.namespace(jobs.namespace_of, guest=jobs.team)
         stand.local_queue(namespace, queue, queue_of(jobs))
         priority = "" if jobs.priority is None else self.stage.priority(jobs.priority)
         image = job.SIMULATED if self.stage.originals.simulated(jobs.flavor) else job.REAL

@@ -158,7 +158,13 @@ def verify(
 
 
 def _side_by_side(run: _Run, checks: Sequence[Check], stage: Stage, at_once: int) -> dict[str, Outcome]:
-    """The largest first, so that none of them is left for the end."""
-    largest = sorted(checks, key=lambda check: -sum(jobs.count for step in check.steps for jobs in step.submit))
+    """Flavor by flavor, so that what is made for one is of use to the next; of each the largest first, so that none of them is
+    left for the end."""
+
+    def size(check: Check) -> int:
+        return sum(jobs.count for step in check.steps for jobs in step.submit)
+
+    flavors = list(dict.fromkeys(check.flavor for check in checks))
+    largest = sorted(checks, key=lambda check: (flavors.index(check.flavor), -size(check)))
     with ThreadPoolExecutor(at_once) as pool:
         return {it.check.name: it for it in pool.map(lambda check: run.check(check, stage), largest)}

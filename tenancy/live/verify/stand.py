@@ -48,7 +48,7 @@ class Stand:
     observer: Observer
     clock: Clock
     namespaces: dict[str, str] = field(default_factory=dict)
-    """By team."""
+    """By team, and by team and guest."""
     local: set[tuple[str, str]] = field(default_factory=set)
     """Namespace and name of each LocalQueue."""
 
@@ -65,15 +65,15 @@ class Stand:
         until(lambda: all(is_true(self.observer.node(it), "Ready") for it in names), READY, self.clock.sleep)
         until(lambda: all(condition(self.observer.queue(it), "Active") for it in queues), READY, self.clock.sleep)
 
-    def namespace(self, team: str) -> str:
-        """The team's namespace, made where it is not there, with the queues of the team."""
-        if team in self.namespaces:
-            return self.namespaces[team]
-        name = self.copies.short(team)
-        labels = {**self.copies.labels, self.plan.team_label: team}
-        create(self.client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
-        self.namespaces[team] = name
-        return name
+    def namespace(self, team: str, guest: str = "") -> str:
+        """The team's namespace, made where it is not there; another one of the team for each `guest`, whose queue is used there."""
+        key = f"{team}-for-{guest}" if guest else team
+        if key not in self.namespaces:
+            name = self.copies.short(key)
+            labels = {**self.copies.labels, self.plan.team_label: team}
+            create(self.client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+            self.namespaces[key] = name
+        return self.namespaces[key]
 
     def local_queue(self, namespace: str, name: str, queue: str) -> None:
         """A LocalQueue of that name for a ClusterQueue of the agreement."""
