@@ -149,11 +149,12 @@ class KueueReplica:
 
     def submit(self, jobs: Jobs) -> None:
         stand = self.there
-        queue = PROD_QUEUE if jobs.place is Place.PROD else DEFAULT_QUEUE
         if jobs.namespace_of in ("", jobs.team):
             namespace = stand.namespace(jobs.team)
-        else:  # where somebody has made the LocalQueue by hand
-            namespace = stand.namespace(jobs.namespace_of, guest=jobs.team)
+            queue = PROD_QUEUE if jobs.place is Place.PROD else DEFAULT_QUEUE
+        else:  # where somebody has made the LocalQueue by hand, under the name that a team's own one would have
+            namespace = stand.namespace(jobs.namespace_of, guest=queue_of(jobs))
+            queue = DEFAULT_QUEUE
         stand.local_queue(namespace, queue, queue_of(jobs))
         priority = "" if jobs.priority is None else self.stage.priority(jobs.priority)
         image = job.SIMULATED if self.stage.originals.simulated(jobs.flavor) else job.REAL

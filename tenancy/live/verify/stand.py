@@ -66,7 +66,7 @@ class Stand:
         until(lambda: all(condition(self.observer.queue(it), "Active") for it in queues), READY, self.clock.sleep)
 
     def namespace(self, team: str, guest: str = "") -> str:
-        """The team's namespace, made where it is not there; another one of the team for each `guest`, whose queue is used there."""
+        """The team's namespace, made where it is not there; another one of the team for each `guest`, a queue not its own."""
         key = f"{team}-for-{guest}" if guest else team
         if key not in self.namespaces:
             name = self.copies.short(key)
