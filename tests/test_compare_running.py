@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 
-from tenancy.compare import Ask, Job, standing
+from tenancy.capacity import Node
+from tenancy.compare import Ask, Job, Limit, standing
+from tenancy.compare.domains import largest_domains
 from tenancy.compare.reclaim import stopped_for
 from tenancy.fidelity import Scheduler
 from tenancy.oracle import Oracle
@@ -128,6 +130,48 @@ def test_kai_and_fair_sharing_are_not_foretold() -> None:
     assert found.stopped is None and found.starts
     (found,) = standing(plan(LAB), plan(new + '[sharing]\npolicy = "fair"\n'), Scheduler.KUEUE, []).asks
     assert found.stopped is None
+
+
+# --- whole domains
+
+
+RACKS = """
+[cluster]
+name = "lab"
+[topologies.t]
+levels = ["rack", "kubernetes.io/hostname"]
+[flavors.gpu]
+nodes = 6
+gpus_per_node = 8
+topology = "t"
+[teams.a]
+guaranteed = 24
+[teams.b]
+guaranteed = 24
+"""
+
+
+def test_a_rack_that_a_team_can_no_longer_fill_is_named() -> None:
+    """Rack 0 has three nodes, of which one is cordoned; rack 1 has three: 24 GPUs."""
+    it = plan(RACKS)
+    nodes = [
+        Node(
+            f"n{number}",
+            {**it.flavors[0].node_labels, "rack": str(number // 3), "kubernetes.io/hostname": f"n{number}"},
+            {"nvidia.com/gpu": 8, "cpu": 8 * it.flavors[0].cpu, "memory": 8 * it.flavors[0].memory},
+            cordoned=number == 0,
+        )
+        for number in range(6)
+    ]
+    domains = largest_domains(it, nodes)
+    assert domains == {("gpu", "rack"): 24}
+    less = plan(RACKS.replace("[teams.a]\nguaranteed = 24", "[teams.a]\nguaranteed = 20"))
+    found = standing(it, less, Scheduler.KUEUE, [], domains=domains).domains
+    assert [(one.team, one.units, one.limit) for one in found] == [("a", 24, Limit.SURE)]
+    never = plan(RACKS.replace("[teams.a]\nguaranteed = 24", "[teams.a]\nguaranteed = 20\nborrowable = 0"))
+    found = standing(it, never, Scheduler.KUEUE, [], domains=domains).domains
+    assert [(one.team, one.units, one.limit) for one in found] == [("a", 24, Limit.EVER)]
+    assert not standing(it, it, Scheduler.KUEUE, [], domains=domains).domains
 
 
 # --- against the oracle

@@ -145,7 +145,7 @@ def _standing(
         now = running.read(client, old, new, there)
     except (reach.Unreachable, usage.NotThere) as error:
         common.stop(str(error), WRONG_INPUT)
-    return standing(old, new, there, now.jobs, now.unlike, now.already)
+    return standing(old, new, there, now.jobs, now.unlike, now.already, now.domains)
 
 
 def _print(difference: Difference, stands: Standing | None, *, markdown: bool, json: bool, objects: bool) -> None:

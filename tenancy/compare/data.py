@@ -79,6 +79,7 @@ def _standing(it: Standing) -> dict[str, Any]:
             for one in it.asks
         ],
         "leaving": [_job(job) for job in it.leaving],
+        "domains": [asdict(one) for one in it.domains],
     }
 
 

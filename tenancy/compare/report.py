@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from .domains import LostDomain
 from .facts import NONE
 from .gangs import Gang, Limit, LostLevel
 from .jobs import Job
@@ -215,8 +216,17 @@ def _standing(it: Standing, names: Names) -> Iterator[str]:
         yield f"{teams} leaves {len(it.leaving):,} running job{'s' * (len(it.leaving) != 1)}, which nobody stops: {_jobs(it.leaving)}."
     for ask in it.asks:
         yield _ask(ask, names)
+    for lost in it.domains:
+        yield _domain(lost, names)
     if not (by_change or it.leaving or any(ask.stopped for ask in it.asks)):
         yield f"Of {it.running:,} running jobs none is above a new guarantee by this change."
+
+
+def _domain(it: LostDomain, names: Names) -> str:
+    whole = f"a gang that fills one {it.level} ({names.units(it.flavor, it.units)})"
+    if it.limit is Limit.EVER:
+        return f"{names.team(it.team)}: {whole} fitted and no longer does."
+    return f"{names.team(it.team)}: {whole} was within the guarantee; now it starts only while others lend."
 
 
 def _above(it: Above, names: Names) -> str:

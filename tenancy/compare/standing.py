@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..fidelity import Scheduler
 from ..plan import Plan
+from .domains import Domains, LostDomain, lost_domains
 from .jobs import Job
 from .reclaim import stopped_for
 
@@ -47,7 +48,8 @@ class Ask:
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What runs beside the new agreement. `leaving`: jobs of teams that go; nobody stops them, they end by themselves. `unlike`:
-    queues that are not on the cluster as the old agreement has them; `already`: all are as the new one has them."""
+    queues that are not on the cluster as the old agreement has them; `already`: all are as the new one has them. `domains`: of a
+    topology, by the nodes that are there."""
 
     scheduler: Scheduler
     running: int
@@ -56,6 +58,7 @@ class Standing:
     leaving: tuple[Job, ...]
     unlike: tuple[str, ...] = ()
     already: bool = False
+    domains: tuple[LostDomain, ...] = ()
 
 
 def standing(
@@ -65,6 +68,7 @@ def standing(
     running: Iterable[Job],
     unlike: Sequence[str] = (),
     already: bool = False,
+    domains: Domains | None = None,
 ) -> Standing:
     jobs = list(running)
     return Standing(
@@ -75,6 +79,7 @@ def standing(
         leaving=tuple(job for job in jobs if job.team not in new.team),
         unlike=tuple(unlike),
         already=already,
+        domains=tuple(lost_domains(old, new, domains or {})),
     )
 
 

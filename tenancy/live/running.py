@@ -18,10 +18,12 @@ from lightkube.resources.core_v1 import Pod
 from lightkube.utils.quantity import parse_quantity
 
 from .. import kai, kueue
+from ..compare.domains import Domains, largest_domains
 from ..compare.jobs import Job
 from ..fidelity import Scheduler
 from ..identity import reference
 from ..plan import Plan
+from . import nodes
 from .clients import ClusterQueue, KaiQueue, Workload
 from .preflight import covers
 from .usage import NotThere
@@ -35,11 +37,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Now:
-    """`unlike`: queues that are not there as the old agreement has them. `already`: all are as the new one has them."""
+    """`unlike`: queues that are not there as the old agreement has them. `already`: all are as the new one has them. `domains`:
+    of the new agreement's topologies."""
 
     jobs: tuple[Job, ...]
     unlike: tuple[str, ...]
     already: bool
+    domains: Domains
 
 
 def read(client: Client, old: Plan, new: Plan, scheduler: Scheduler) -> Now:
@@ -49,7 +53,17 @@ def read(client: Client, old: Plan, new: Plan, scheduler: Scheduler) -> Now:
     kind, objects = (ClusterQueue, kueue.objects) if scheduler is Scheduler.KUEUE else (KaiQueue, kai.objects)
     there: dict[str, Any] = _asked(lambda: {_name(one): one for one in client.list(kind, chunk_size=PAGE)})
     unlike_old, unlike_new = (tuple(_unlike(there, objects(plan))) for plan in (old, new))
-    return Now(jobs, unlike_old, already=bool(unlike_old) and not unlike_new)
+    return Now(jobs, unlike_old, bool(unlike_old) and not unlike_new, _domains(client, new))
+
+
+def _domains(client: Client, plan: Plan) -> Domains:
+    """Nodes are read only where there is a topology to pack them by."""
+    if not any(flavor.topology for flavor in plan.flavors):
+        return {}
+    try:
+        return largest_domains(plan, nodes.read(client))
+    except nodes.Unreadable as error:
+        raise NotThere(str(error)) from None
 
 
 def _name(one: Any) -> str:
