@@ -80,8 +80,14 @@ OF_THE_SERVER = frozenset(
     {"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "name", "namespace"}
     | {"finalizers"}  # Kueue's own, while an object is in use
 )
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-COMPARED = ("Namespace", "LocalQueue")
+WRITING = frozenset(  # annotations that say how an object is written, and nothing of it
+    {
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "pulumi.com/patchFieldManager",
+        "pulumi.com/patchForce",
+        "pulumi.com/deletionPropagationPolicy",
+    }
+)
 
 
 def rendered(plan: Plan, given: Mapping[str, Object]) -> dict[str, Object]:
@@ -185,7 +191,7 @@ def _metadata(name: str, given: Object, wanted: Object) -> Iterator[Difference]:
         if key in ("labels", "annotations"):
             made = wanted["metadata"].get(key) or {}
             for it, text in (value or {}).items() if isinstance(value, Mapping) else ():
-                if it == LAST_APPLIED or made.get(it) == text or (namespace and it not in made):
+                if it in WRITING or made.get(it) == text or (namespace and it not in made):
                     continue
                 fate = Fate.CHANGED if it in made else Fate.KEPT
                 yield Difference(name, f"metadata.{key}[{it}]", text, fate, made.get(it))

@@ -7,9 +7,10 @@ from recorder import run
 from test_same_objects import AGREEMENTS
 
 from components import TenancyAgreement, TenancyAgreementArgs
+from components.objects import WRITE_ANNOTATIONS, written
 from tenancy import kai, kueue
 from tenancy.access import namespaces
-from tenancy.adopt import records
+from tenancy.adopt import adopt, records
 from tenancy.agreement import load
 from tenancy.identity import reference
 from tenancy.plan import make_plan
@@ -37,3 +38,11 @@ def test_every_record_is_a_resource_that_the_program_registers(name: str) -> Non
         assert (it["type"], it["logicalName"], names.get(it.get("parent", ""))) in registered
     assert len({it["name"] for it in found}) == len(found)
     assert {it["name"] for it in found if "id" in it} == set(given)
+
+
+def test_what_tells_the_provider_how_to_write_is_nothing_that_an_agreement_would_say() -> None:
+    agreement = load(AGREEMENTS["lab"][0]).agreement
+    assert agreement
+    objects = [written(it) for it in kueue.objects(make_plan(agreement))]
+    assert all(WRITE_ANNOTATIONS.items() <= it["metadata"]["annotations"].items() for it in objects)
+    assert adopt(objects, source="a stack").unsaid == ()
