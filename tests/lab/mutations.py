@@ -239,7 +239,7 @@ QUOTAS = (
         {"Cohort/first": units("h", nominalQuota=0)},
         ("kueue/pool/u/h", "kueue/pool/q/h"),
         "of-the-pool",
-        ("kueue/borrowable/q/h", "kueue/prod-slice/p/h"),
+        ("kueue/reach/q/h", "kueue/prod-slice/p/h"),
     ),
     Mutation(
         "u has one more than it should",
