@@ -71,3 +71,7 @@ def test_a_sample_is_the_same_every_time_and_grows() -> None:
 def test_what_cannot_be_run_is_sampled_last() -> None:
     some = [replace(it, not_run="why") if it.flavor == "gpu" else it for it in ALL]
     assert not [it for it in select(some, sample=len(KINDS) * 2 * len(TEAMS)) if it.not_run]
+
+
+def test_a_small_sample_has_of_every_scheduler() -> None:
+    assert Counter(str(it.scheduler) for it in select(ALL, sample=4)) == {"kueue": 2, "kai": 2}

@@ -30,14 +30,17 @@ def select(
 
 
 def _sample(checks: list[Check], size: int) -> list[Check]:
-    """One of each kind in turn, then a second of each; within a kind by a digest of the name, so that teams and flavors come
-    mixed, and a check stays in the sample when others are added to the agreement."""
+    """One of each kind in turn, the schedulers mixed, then a second of each. Within a kind by a digest of the name, so that teams
+    and flavors come mixed, and a check stays in the sample when others are added to the agreement."""
     kinds: dict[tuple[str, str], list[Check]] = {}
     for check in checks:
         kinds.setdefault((check.scheduler, check.kind), []).append(check)
-    for them in kinds.values():
+    place: dict[str, int] = {}  # kinds of each scheduler so far: the schedulers' kinds take turns
+    turns = []
+    for (scheduler, _), them in kinds.items():
         # What cannot be run shows nothing: it is taken when there is nothing else.
         them.sort(key=lambda check: (bool(check.not_run), sha256(check.name.encode()).digest()))
-    turns = ((turn, place, check) for place, them in enumerate(kinds.values()) for turn, check in enumerate(them))
+        place[scheduler] = place.get(scheduler, 0) + 1
+        turns += [(turn, place[scheduler], check) for turn, check in enumerate(them)]
     chosen = {check.name for _, _, check in sorted(turns, key=lambda it: it[:2])[:size]}
     return [check for check in checks if check.name in chosen]
