@@ -41,7 +41,7 @@ class Stopped(Exception):
 class Patience:
     """How long a step may take, in seconds. An idle machine of two cores takes a tenth of it."""
 
-    step: float = 60.0
+    step: float = 120.0
     job: float = 2.0
     """More for each job that is there."""
     every: float = 0.2
