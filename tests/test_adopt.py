@@ -169,7 +169,8 @@ def injured(draw: st.DrawFn) -> tuple[list[Any], int, Path]:
     builder: Callable[[Plan], Any] = draw(st.sampled_from([kueue.objects, kueue.objects, kai.objects]))
     objects = copy.deepcopy(list(builder(made) or kueue.objects(made)))
     one = draw(st.sampled_from(objects))
-    path = draw(st.sampled_from([it for it in places(one) if it and it[0] not in ("apiVersion", "kind")]))
+    part = draw(st.sampled_from([it for it in one if it not in ("apiVersion", "kind")]))
+    path = draw(st.sampled_from([it for it in places(one) if it and it[0] == part]))
     parent, key = at(one, path[:-1]), path[-1]
     match draw(st.sampled_from(["change", "change", "take", "add"])):
         case "change":
