@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event as Flag
 from typing import Any
 
@@ -15,26 +16,31 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace, Pod
 from lightkube.types import CascadeType
 
-from tenancy import kueue
+from tenancy import access, kueue
 from tenancy.agreement.quantity import bytes_text, milli_text
 from tenancy.evidence.model import Event, Run, Verdict
+from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
 from tenancy.live import nodes
-from tenancy.live.clients import ClusterQueue, LocalQueue, Workload
+from tenancy.live.clients import ClusterQueue, LocalQueue, Workload, connect
 from tenancy.live.verify.clean import leftovers
 from tenancy.live.verify.originals import Originals
+from tenancy.live.verify.play import Patience
 from tenancy.live.verify.raw import Api
 from tenancy.live.verify.run import STOPPED, verify
 from tenancy.plan import Plan
 from tenancy.promises.kueue import kueue_checks
 from tenancy.promises.select import select
 
+from .conftest import plan_of
+from .stacks import ROOT
 from .teams import Teams, condition
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 USER = "of-a-user"
+LARGE = Patience(step=300.0, rest=30.0)  # a cluster of a hundred nodes on a busy machine
 
 
 def broken(run: Run) -> dict[str, str]:
@@ -195,3 +201,39 @@ def test_a_queue_that_is_not_there(without_inference: None, shared: Folder, plan
     assert why["inference"] == "clusterqueue/inference is not on the cluster"
     assert not run.kept
     assert left(client) == {}
+
+
+@pytest.fixture(scope="module")
+def production(labs: Path) -> Iterator[tuple[Client, Plan]]:
+    """All of it, the rules of access too."""
+    plan = plan_of((ROOT / "examples" / "production.toml").read_text())
+    it = lab.up(plan, "verify-production")
+    apply(it.kubeconfig, [*kueue.objects(plan), *access.objects(plan, access.Namespaces.LISTED)])
+    yield connect(str(it.kubeconfig)), plan
+    lab.down("verify-production")
+
+
+def test_production_sampled(production: tuple[Client, Plan]) -> None:
+    """161 nodes, eleven flavors, prod queues, departments, topologies, slices."""
+    client, plan = production
+    checks = kueue_checks(plan)
+    sample = select([check for check in checks if not check.not_run], sample=8)
+    run = verify(client, plan, sample, name="sampled", patience=LARGE)
+    assert broken(run) == {}
+    assert len({it.check.kind for it in run.outcomes}) == len(sample)
+    assert left(client) == {}
+    print(f"\n{run.seconds:.1f} s for {len(sample)} of {len(checks)} checks")
+
+
+def test_venus_sampled(labs: Path) -> None:
+    plan = plan_of((ROOT / "examples" / "venus.toml").read_text())
+    it = lab.up(plan, "verify-venus")
+    try:
+        apply(it.kubeconfig, kueue.objects(plan))
+        client = connect(str(it.kubeconfig))
+        sample = select(kueue_checks(plan), sample=3)
+        run = verify(client, plan, sample, name="sampled", patience=LARGE)
+        assert broken(run) == {}
+        assert left(client) == {}
+    finally:
+        lab.down("verify-venus")
