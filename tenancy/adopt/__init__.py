@@ -1,7 +1,7 @@
 """What is on a cluster already, as an agreement: objects in, the file out, and a list of all that it does not say.
 
 `objects` reads them, `quotas` is the tree of Kueue's, `kueue` and `kai` take from them what has the meaning of an agreement
-(`draft`), `values` makes of that what `check` accepts. `differences` then renders it and compares: what the list has does not
+(`draft`), `values` makes of that what `check` accepts. `differences` (`rows` of quotas) then renders it and compares: the list does not
 depend on what the reading understood. `text` writes the file, `records` what `pulumi import` takes.
 """
 
@@ -17,8 +17,9 @@ from ..capacity import Node
 from ..identity import reference
 from ..plan import Plan, make_plan
 from . import kai, kueue, owners
-from .differences import Difference, Fate, added, differences, rendered
+from .differences import added, differences, rendered
 from .draft import Draft, Shape
+from .fate import Difference, Fate
 from .kueue import NothingThere
 from .objects import NotObjects, Object, by_reference, is_configuration, is_read, parse
 from .shapes import of_nodes

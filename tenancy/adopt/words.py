@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from .differences import Difference, Fate
+from .fate import Difference, Fate
 
 MOST_NAMES = 5
 MOST_CHARACTERS = 100
