@@ -33,7 +33,7 @@ from tenancy.plan import Plan, make_plan
 
 from .teams import Ask, Teams, condition
 
-pytestmark = [pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 SEEDS = range(1, 13)
 MOVES = 14
