@@ -133,14 +133,9 @@ def quota(flavor: str, resource: str = GPU, **values: str | None) -> Change:
     return change
 
 
-def units(flavor: str, **amounts: int | None) -> list[Change]:
+def units(flavor: str, device: str = GPU, **amounts: int | None) -> list[Change]:
     """The same for the units, and for the CPUs and the memory that go with them."""
-    return [_scaled(flavor, resource, each, suffix, amounts) for resource, each, suffix in ((GPU, 1, ""), *WITH_IT)]
-
-
-def ratio(flavor: str, **amounts: int | None) -> list[Change]:
-    """The same for what goes with the units alone."""
-    return [_scaled(flavor, resource, each, suffix, amounts) for resource, each, suffix in WITH_IT]
+    return [_scaled(flavor, resource, each, suffix, amounts) for resource, each, suffix in ((device, 1, ""), *WITH_IT)]
 
 
 def _scaled(flavor: str, resource: str, each: int, suffix: str, amounts: Mapping[str, int | None]) -> Change:
@@ -329,13 +324,13 @@ SHARES = (
         {f"Node/whole-{number}": [labels({"example.com/rack": str(number)})] for number in range(4)},
         ("kueue/topology/v/whole",),
         "in-one-rack",
-        ("kueue/topology/v/cut", "kueue/gang/v/whole"),
+        ("kueue/gang/v/whole", "kueue/guarantee/v/whole"),
     ),
     Mutation(
-        "there is a slice more than there should be",
-        {"ClusterQueue/v": [quota("cut", "nvidia.com/mig-3g.40gb", nominalQuota="3"), *ratio("cut", nominalQuota=3)]},
+        "v has a slice less, and lends it less",
+        {"ClusterQueue/v": units("cut", "nvidia.com/mig-3g.40gb", nominalQuota=1, lendingLimit=1)},
         ("kueue/slices/v/cut",),
-        "one-more",
+        "all",
         ("kueue/reach/w/cut",),
     ),
 )
