@@ -28,6 +28,8 @@ from .manifests import Object, Site
 
 GIVEN_VARIABLE = "TENANCY_CONTROLLERS"
 KAI_PORTS = ("binder", "podgrouper", "queuecontroller", "podgroupcontroller", "admission")
+# KAI tells each waiting pod at each cycle why it waits. Its own 50 requests a second are too few for that as soon as some dozen wait.
+KAI_REQUESTS = ("--qps=500", "--burst=1000")
 OFF = "--metrics-bind-address=0"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PROBES = "--health-probe-bind-address=127.0.0.1:{%s}"
@@ -140,7 +142,7 @@ def kai_schedulers(plan: Plan) -> Iterable[Process]:
     pools = [pool for flavor in plan.flavors if (pool := kai.pool(plan, flavor))]
     for pool in pools or [""]:
         name = f"kai-scheduler-{pool.replace('.', '_')}" if pool else "kai-scheduler"  # a `.` would end its port's name
-        arguments = (f"--listen-address=127.0.0.1:{{{name}}}", "--plugin-server-port=-1")
+        arguments = (f"--listen-address=127.0.0.1:{{{name}}}", "--plugin-server-port=-1", *KAI_REQUESTS)
         of_pool = (f"--nodepool-label-key={kai.NODE_POOL}", f"--partition-label-value={pool}") if pool else ()
         yield Process(name, (*arguments, *of_pool), ready=f"{{{name}}}/metrics", program="kai-scheduler")
 

@@ -108,7 +108,7 @@ def queue_of(plan: Plan, team: TeamPlan, flavor: Hardware, place: Place) -> str:
 @dataclass(frozen=True)
 class Template:
     """Where and how a group's jobs run: the queue's name in the replica, the namespace, and (`ours`) whether the nodes are
-    copies."""
+    copies. `use` makes names different from those of the checks before."""
 
     plan: Plan
     mark: Mark
@@ -116,12 +116,13 @@ class Template:
     queue: str
     namespace: str
     ours: bool
+    use: int
 
     def objects(self, jobs: Jobs) -> list[Object]:
         """A Job for all jobs of one pod; a PodGroup and its pods for each job of several."""
         if jobs.pods == 1:
             return [self._job(jobs)]
-        return [one for number in range(jobs.count) for one in self._gang(jobs, f"{jobs.name}-{number}", number)]
+        return [one for number in range(jobs.count) for one in self._gang(jobs, number)]
 
     def _job(self, jobs: Jobs) -> Object:
         annotations = {FRACTION: jobs.fraction} if jobs.fraction else {}
@@ -133,10 +134,16 @@ class Template:
             "backoffLimitPerIndex": RETRIES,  # a pod that KAI stops counts as failed
             "template": {"metadata": {"labels": labels, "annotations": annotations}, "spec": self._pod(jobs)},
         }
-        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": self._metadata(jobs.name), "spec": spec}
+        return {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": self._metadata(f"{jobs.name}-{self.use}"),
+            "spec": spec,
+        }
 
-    def _gang(self, jobs: Jobs, name: str, number: int) -> Iterator[Object]:
+    def _gang(self, jobs: Jobs, number: int) -> Iterator[Object]:
         """Its pods are nobody's: of a pod that has an owner KAI makes a PodGroup itself, whatever the pod says."""
+        name = f"{jobs.name}-{self.use}-{number}"
         spec: Object = {
             "minMember": jobs.pods,
             "queue": self.queue,
