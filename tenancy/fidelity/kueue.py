@@ -44,14 +44,7 @@ def goes_by_shares(plan: Plan, team: TeamPlan) -> bool:
 def to_all(plan: Plan) -> Iterator[tuple[str, Case]]:
     if any(plan.pool.values()):
         yield "free pool", (EXACT, "nominalQuota of the root Cohort, open to every queue")
-    priority = "in each queue the higher priority goes first and may stop a lower one"
-    if any(team.has_prod for team in plan.teams):
-        yield (
-            "priority",
-            (APPROXIMATE, f"{priority}; a team's prod queue takes back its slice whatever the priorities"),
-        )
-    else:
-        yield "priority", (EXACT, priority)
+    yield "priority", (APPROXIMATE, _priority(plan))
     trees = [kueue.topology_of(plan, flavor) for flavor in plan.flavors]
     if all(tree and tree.levels[-1] == HOSTNAME for tree in trees):
         yield (
@@ -79,6 +72,18 @@ def to_all(plan: Plan) -> Iterator[tuple[str, Case]]:
     if plan.priorities:
         yield "priorities", (EXACT, "a WorkloadPriorityClass each")
     yield from _sharing(plan)
+
+
+def _priority(plan: Plan) -> str:
+    """Kueue looks for lower priorities to stop only where the job, as it would then run, borrows nothing for its queue."""
+    how = (
+        "in each queue the higher priority goes first; it stops a lower one if it asks for no more than its queue owns"
+    )
+    if any(team.has_prod for team in plan.teams):
+        if plan.guarantee_on == "cohort":
+            how += ", and the regular queue of a team with prod owns nothing (decision 22)"
+        how += "; a team's prod queue takes back its slice whatever the priorities"
+    return how
 
 
 def _sharing(plan: Plan) -> Iterator[tuple[str, Case]]:
