@@ -69,8 +69,9 @@ def priority(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
         return story.check("priority", team.name, flavor.name, f"{promise}.", queue_of(team))
     story.then("The highest is removed, and that one starts.", remove=["last"], starts={"level-0": 1})
     for number, group in enumerate(groups):
-        says = f"One of priority {highest or 0} starts at once and stops one of {group.priority or 0}."
-        story.then(says, replace(last, name=f"urgent-{number}"), stops={group.name: 1})
+        stops = 1 if group is groups[-1] else group.count
+        says = f"{stops} of priority {highest or 0} start at once and stop {stops} of {group.priority or 0}."
+        story.then(says, replace(last, name=f"urgent-{number}", count=stops), stops={group.name: stops})
     return story.check("priority", team.name, flavor.name, f"{promise} and stops a lower one.", queue_of(team))
 
 
