@@ -300,7 +300,7 @@ STATES = (
         "urgent is no higher than ordinary",
         {"WorkloadPriorityClass/urgent": [value(10)]},
         ("kueue/priority/r/a",),
-        "level-0",
+        "urgent",
         ("kueue/reach/r/b",),
     ),
     Mutation(
