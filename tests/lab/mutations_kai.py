@@ -1,0 +1,88 @@
+"""What breaks which promise on KAI: a change of the applied objects, the checks that must turn red, and some that must not.
+
+A replica copies what is on the cluster, so a fault in an object is a fault of every copy. Checks that a change touches without
+deciding them are in neither list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Spec = dict[str, Any]
+Change = Callable[[Spec], object]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """`queues`: what becomes of a Queue's spec, by its name. `classes`: other values for PriorityClasses."""
+
+    name: str
+    breaks: tuple[str, ...]
+    """Checks, less the scheduler and the flavor: `reach/research`."""
+    spares: tuple[str, ...]
+    queues: Mapping[str, Change] = ()  # type: ignore[assignment]
+    classes: Mapping[str, int] = ()  # type: ignore[assignment]
+
+
+def gpus(**values: float) -> Change:
+    return lambda spec: spec["resources"]["gpu"].update(values)
+
+
+def field(**values: object) -> Change:
+    return lambda spec: spec.update(values)
+
+
+# On the lab's agreement: 32 GPUs; `shared` holds 16, training and research 8 of them each, inference none; training and inference
+# keep 8 each to themselves.
+ON_THE_LAB = (
+    Mutation(
+        "the limit of what is shared is lifted",
+        ("reach/training", "never-lent/training", "over-quota/research", "gang/inference"),
+        ("reserved/training", "non-preemptible/research", "fractions/inference"),
+        {"shared": gpus(limit=-1)},
+    ),
+    Mutation(
+        "training may use more than it never lends",
+        ("reserved/training", "never-lent/inference"),
+        ("reserved/inference", "never-lent/training", "reach/training"),
+        {"training-never-lent": gpus(limit=10), "training-reserved": gpus(limit=10)},
+    ),
+    Mutation(
+        "training's quota is lowered",
+        ("guarantee/training", "kept/training", "non-preemptible/training", "whole/inference"),
+        ("reach/training", "guarantee/inference", "non-preemptible/research"),
+        {"training": gpus(quota=4)},
+    ),
+    Mutation(
+        "what training never lends is put among what is shared",
+        ("never-lent/training", "guarantee/training"),
+        ("reserved/training", "never-lent/inference", "reach/training"),
+        {"training-reserved": field(parentQueue="shared")},
+    ),
+    Mutation(
+        "jobs are left alone for an hour before they are reclaimed",
+        ("reclaim/training", "reclaim/research", "over-quota/inference", "weights/training"),
+        ("reach/training", "reserved/training", "priority/inference"),
+        {"shared": field(reclaimMinRuntime="1h")},
+    ),
+    Mutation(
+        "training weighs nothing",
+        ("weights/training",),
+        ("reclaim/training", "reach/training", "over-quota/research"),
+        {"training": gpus(overQuotaWeight=0)},
+    ),
+    Mutation(
+        "inference's limit is one GPU short",
+        ("reach/inference", "fractions/inference"),
+        ("reach/research", "reserved/inference", "guarantee/inference"),
+        {"inference": gpus(limit=15)},
+    ),
+    Mutation(
+        "the lower priority is the higher, and a job that is never stopped may be",
+        ("priority/inference", "non-preemptible/training", "non-preemptible/inference"),
+        ("reach/research", "gang/inference", "kept/inference"),
+        classes={"build-preemptible": 40, "build": 60},
+    ),
+)
