@@ -21,7 +21,7 @@ from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
 from tenancy.live.clients import KaiQueue, connect
-from tenancy.live.verify import kai_objects
+from tenancy.live.verify import kai_objects, safety
 from tenancy.live.verify.play import Patience
 from tenancy.live.verify.replica import RUN_LABEL
 from tenancy.live.verify.run import verify
@@ -64,7 +64,7 @@ def test_every_promise_holds_and_nothing_is_left_nor_touched(client: Client, pla
     before = users.names("users")
     checks = kai_checks(plan)
     assert len(checks) >= 19
-    run = verify(client, plan, checks, name="all")
+    run = verify(client, plan, checks, name=safety.new_name())
     assert not {outcome.check.name: outcome.why for outcome in run.outcomes if outcome.verdict is not Verdict.HELD}
     assert "kai/fractions/inference/gpu" in {outcome.check.name for outcome in run.outcomes}
     assert users.names("users") == before
@@ -74,7 +74,7 @@ def test_every_promise_holds_and_nothing_is_left_nor_touched(client: Client, pla
 @pytest.mark.parametrize("mutation", ON_THE_LAB, ids=[it.name.replace(" ", "-") for it in ON_THE_LAB])
 def test_a_fault_breaks_what_it_is_about_and_nothing_else(client: Client, plan: Plan, mutation: Mutation) -> None:
     with applied(client, mutation):
-        run = verify(client, plan, chosen(plan, *mutation.breaks, *mutation.spares), name="fault")
+        run = verify(client, plan, chosen(plan, *mutation.breaks, *mutation.spares), name=safety.new_name())
     assert broken(run) == set(mutation.breaks), {outcome.check.name: outcome.why for outcome in run.outcomes}
 
 
@@ -89,7 +89,9 @@ def test_half_a_gang_is_seen(client: Client, plan: Plan, monkeypatch: pytest.Mon
             yield one
 
     monkeypatch.setattr(kai_objects.Template, "objects", without_minimum)
-    run = verify(client, plan, chosen(plan, "gang/inference"), name="half", patience=Patience(step=20.0, job=0.0))
+    run = verify(
+        client, plan, chosen(plan, "gang/inference"), name=safety.new_name(), patience=Patience(step=20.0, job=0.0)
+    )
     assert broken(run) == {"gang/inference"}
     assert not left(client)
 
