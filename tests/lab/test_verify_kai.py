@@ -29,7 +29,7 @@ from tenancy.plan import Plan
 from tenancy.promises.kai import kai_checks
 from tenancy.promises.model import Check
 
-from .kai_jobs import Jobs, until
+from .kai_jobs import Jobs
 from .mutations_kai import ON_THE_LAB, Mutation
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -93,7 +93,6 @@ def test_half_a_gang_is_seen(client: Client, plan: Plan, monkeypatch: pytest.Mon
         client, plan, chosen(plan, "gang/inference"), name=safety.new_name(), patience=Patience(step=20.0, job=0.0)
     )
     assert broken(run) == {"gang/inference"}
-    until(lambda: not left(client), lambda: left(client))
 
 
 def test_every_kind_on_the_lab_has_a_fault_that_breaks_it(plan: Plan) -> None:
