@@ -300,7 +300,7 @@ STATES = (
         "urgent is no higher than ordinary",
         {"WorkloadPriorityClass/urgent": [value(10)]},
         ("kueue/priority/r/a",),
-        "urgent",
+        "r's last wait",
         ("kueue/reach/r/b",),
     ),
     Mutation(
@@ -330,7 +330,7 @@ SHARES = (
         "v has a slice less, and lends it less",
         {"ClusterQueue/v": units("cut", "nvidia.com/mig-3g.40gb", nominalQuota=1, lendingLimit=1)},
         ("kueue/slices/v/cut",),
-        "all",
+        "maximum capacity (3)",
         ("kueue/reach/w/cut",),
     ),
 )

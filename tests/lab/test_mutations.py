@@ -25,7 +25,7 @@ from .mutations import BATCHES, Mutation, mutated, objects
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-PATIENCE = Patience(step=300.0)  # what comes to rest elsewhere is seen long before; a slow machine breaks no promise
+PATIENCE = Patience(step=120.0)  # what comes to rest elsewhere is seen long before; a slow machine breaks no promise
 
 
 def test_there_is_a_mutation_for_every_kind() -> None:
