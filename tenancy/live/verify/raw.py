@@ -7,6 +7,7 @@ makes one day cannot be forgotten.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from lightkube import Client
 from lightkube.config import client_adapter
 
 from ..clients import ANSWER_TIMEOUT
+
+TOO_EARLY = 429  # also while the storage of a new kind is being made
+BETWEEN = 0.5  # seconds
 
 DISCOVERY = ", ".join(
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList" for version in ("v2", "v2beta1")
@@ -144,8 +148,12 @@ class Api:
         return datetime.fromisoformat(made["metadata"]["creationTimestamp"])
 
     def _get(self, path: str, accept: str = "application/json", query: Mapping[str, str] | None = None) -> Any:
-        answer = self._http.get(path, params=dict(query or {}), headers={"Accept": accept})
-        return answer.raise_for_status().json()
+        deadline = time.monotonic() + ANSWER_TIMEOUT
+        while True:
+            answer = self._http.get(path, params=dict(query or {}), headers={"Accept": accept})
+            if answer.status_code != TOO_EARLY or time.monotonic() > deadline:
+                return answer.raise_for_status().json()
+            time.sleep(BETWEEN)
 
 
 def _thing(kind: Kind, metadata: Mapping[str, Any]) -> Thing:
