@@ -197,6 +197,7 @@ def test_what_a_killed_run_left_is_said_and_removed_and_a_living_one_is_left_alo
     code, out, err = living.ended()
     assert code == 0 and f"run {dead} of verify was killed and left" in err
     assert {it["verdict"] for it in json.loads(out)["checks"]} == {"held"}
+    _until(lambda: not clean.leftovers(api))  # its own namespace goes last, in its own time
 
     assert verify(kubeconfig, tmp_path, "--clean") == (0, "no killed run has left anything\n", "")
 
