@@ -87,13 +87,16 @@ def possible(plan: Plan, check: Check) -> None:
         assert all(jobs.count > 0 and 0 < jobs.units <= flavor.units_per_node for jobs in step.submit), check
         assert step.running.keys() <= there.keys(), (check, step)
         assert {*step.stopped, *step.because, *step.most_stopped} <= there.keys(), (check, step)
-        used = Counter[tuple[str, Place]]()
+        used, halves = Counter[tuple[str, Place]](), Counter[tuple[str, Place]]()
         for name, count in step.running.items():
             jobs = there[name]
             assert 0 <= count <= jobs.count, (check, step)
-            used[jobs.team, jobs.place] += count * jobs.each if not jobs.fraction else (count + 1) // 2
+            if jobs.fraction:
+                halves[jobs.team, jobs.place] += count
+            else:
+                used[jobs.team, jobs.place] += count * jobs.each
         stops += sum(step.stopped.values())
-        within(plan, check, used)
+        within(plan, check, used + Counter({place: (count + 1) // 2 for place, count in halves.items()}))
     assert check.steps
     assert bool(check.not_run) <= bool(stops)
 

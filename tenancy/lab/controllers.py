@@ -28,7 +28,8 @@ from .manifests import Object, Site
 
 GIVEN_VARIABLE = "TENANCY_CONTROLLERS"
 KAI_PORTS = ("binder", "podgrouper", "queuecontroller", "podgroupcontroller", "admission")
-# KAI tells each waiting pod at each cycle why it waits. Its own 50 requests a second are too few for that as soon as some dozen wait.
+# KAI tells each waiting pod at each cycle why it waits. Its own 50 requests a second are too few for that as soon as some dozen wait,
+# and its other programs follow at 50 a second too: minutes late, on a machine with time to spare.
 KAI_REQUESTS = ("--qps=500", "--burst=1000")
 OFF = "--metrics-bind-address=0"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
@@ -195,22 +196,27 @@ CONTROLLERS = {
             processes=(
                 Process(
                     "kai-binder",
-                    ("--metrics-bind-address=127.0.0.1:{binder}", "--health-probe-bind-address=0", "--fake-gpu-nodes"),
+                    (
+                        "--metrics-bind-address=127.0.0.1:{binder}",
+                        "--health-probe-bind-address=0",
+                        "--fake-gpu-nodes",
+                        *KAI_REQUESTS,
+                    ),
                     ready="{binder}/metrics",
                 ),
                 Process(
                     "kai-podgrouper",
-                    (OFF, PROBES % "podgrouper"),
+                    (OFF, PROBES % "podgrouper", *KAI_REQUESTS),
                     ready="{podgrouper}/readyz",
                 ),
                 Process(
                     "kai-queuecontroller",
-                    ("--enable-webhook=false", "--metrics-listen-address=127.0.0.1:{queuecontroller}"),
+                    ("--enable-webhook=false", "--metrics-listen-address=127.0.0.1:{queuecontroller}", *KAI_REQUESTS),
                     ready="{queuecontroller}/metrics",
                 ),
                 Process(
                     "kai-podgroupcontroller",
-                    ("--enable-podgroup-webhook=false", PROBES % "podgroupcontroller"),
+                    ("--enable-podgroup-webhook=false", PROBES % "podgroupcontroller", *KAI_REQUESTS),
                     ready="{podgroupcontroller}/readyz",
                 ),
                 Process(
@@ -222,6 +228,7 @@ CONTROLLERS = {
                         "--webhook-addr={webhook}",
                         OFF,
                         PROBES % "admission",
+                        *KAI_REQUESTS,
                     ),
                     environment={"TMPDIR": "{folder}"},  # its certificate has no flag
                     ready="{admission}/readyz",

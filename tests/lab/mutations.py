@@ -277,7 +277,7 @@ QUEUES = (
         "q takes jobs from every namespace",
         {"ClusterQueue/q": [spec(namespaceSelector={})]},
         ("kueue/own-namespaces/q/a",),
-        "stray",
+        "runs on 1",
         ("kueue/gang/q/i", "kueue/own-namespaces/p/a"),
     ),
     Mutation(

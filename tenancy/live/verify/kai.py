@@ -107,7 +107,7 @@ class KaiStage:
 
     def give_back(self, stand: Stand) -> None:
         """One that does not get clear is used no more."""
-        if stand.clear(lambda: bool(self.pods(stand))):
+        if stand.clear(lambda: self.pods(stand)):
             with self._lock:
                 self._idle[stand.flavor.name].append(stand)
         if not stand.simulated:

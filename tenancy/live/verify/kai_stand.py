@@ -176,16 +176,36 @@ class Stand:
             else:
                 self.client.delete(PodData, name, namespace=namespace)
 
-    def clear(self, pods: Callable[[], bool]) -> bool:
-        """Whether all jobs are gone, and the pods that hold their shared GPUs; `pods` says whether there still are any."""
+    def clear(self, pods: Callable[[], Sequence[Object]]) -> bool:
+        """Whether all jobs are gone, and the pods that hold their shared GPUs; `pods` says which there still are."""
         self.end(list(self.there))
         self.uses += 1
         deadline = time.monotonic() + PATIENCE
-        while pods() or self._holds():
+        while (left := pods()) or self._holds():
             if time.monotonic() > deadline:
                 return False
+            self._let_go(left)
             time.sleep(EVERY)
         return True
+
+    def _let_go(self, pods: Iterable[Object]) -> None:
+        """Of pods on their way out. The Job controller holds each by a finalizer until it has counted it, and forgets those that it
+        could not count because the Job changed under it: they would stay until it looks again, some minutes later."""
+        for pod in pods:
+            metadata = pod["metadata"]
+            if metadata.get("deletionTimestamp") and metadata.get("finalizers"):
+                name, namespace = metadata["name"], metadata["namespace"]
+                try:
+                    self.client.patch(
+                        PodData,
+                        name,
+                        {"metadata": {"finalizers": None}},
+                        namespace=namespace,
+                        patch_type=PatchType.MERGE,
+                    )
+                except ApiError as error:
+                    if error.status.code != 404:
+                        raise
 
     def _holds(self) -> bool:
         if not self.simulated:
