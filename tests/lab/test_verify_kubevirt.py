@@ -159,7 +159,6 @@ def faulty(client: Client, agreed: Plan) -> tuple[Outcome, ...]:
     return proved(client, agreed, at_once=len(FAULTS))
 
 
-@pytest.mark.skip(reason="a quota's count of a removed machine may lag by a sync: seen red without a fault")
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_seen_and_nothing_else(faulty: tuple[Outcome, ...], name: str) -> None:
     found = broken(faulty, name)
@@ -169,7 +168,6 @@ def test_a_fault_is_seen_and_nothing_else(faulty: tuple[Outcome, ...], name: str
     assert all(f"{name}-machines" in why for why in found.values()), found
 
 
-@pytest.mark.skip(reason="a quota's count of a removed machine may lag by a sync: seen red without a fault")
 def test_what_was_seen_is_told(faulty: tuple[Outcome, ...]) -> None:
     """The pod's own bytes, and KubeVirt's and the API server's own words."""
     by_kind = {it.check.kind: it for it in faulty if it.check.team == "none"}

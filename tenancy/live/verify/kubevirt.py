@@ -20,16 +20,16 @@ from lightkube import ApiError, Client, operators
 from lightkube.codecs import from_dict
 from lightkube.resources.core_v1 import Namespace, Node
 from lightkube.types import CascadeType
-from lightkube.utils.quantity import parse_quantity
 
 from ...access import quotas
 from ...access.namespaces import DEFAULT_QUEUE
 from ...evidence.model import Condition
 from ...kueue import API_VERSION as KUEUE
 from ...plan import Plan
-from ...promises.machines import DEFINED, MEMORY, RUNNING, machines_of
+from ...promises.machines import machines_of
 from ...promises.model import Check, Jobs, Machine
 from ..clients import LocalQueue, VirtualMachine, VirtualMachineInstance
+from .counts import Counts
 from .data import PodData, QuotaData, RangeData
 from .play import Clock
 from .replica import CHECK_LABEL, RUN_LABEL, JobState, NotKept, NotRunnable, Phase, Refused
@@ -40,6 +40,7 @@ AT_ONCE = 5
 COUNTED = 90.0  # seconds until a quota counts; a new kind is counted half a minute after it is defined
 ACTS = 15.0  # seconds for Kueue to know a queue; without Kueue it never does
 GONE = 60.0  # seconds for machines to go, and to be counted no more
+COUNTS = 30.0  # seconds for machines to have pods, or be told why not, and to be counted
 EVERY = 0.2
 SCHEDULABLE = "kubevirt.io/schedulable"  # what virt-handler says of its node
 SIMULATED = "kwok.x-k8s.io/node"
@@ -83,6 +84,7 @@ class KubeVirtReplica:
         self.client, self.plan = self.stage.client, self.stage.plan
         self.team = self.plan.team[self.check.team]
         self.pods = f"{self.name}-pods"
+        self.counts = Counts(self.client, self.name, self.stage.clock)
         self.labels_of_run = {RUN_LABEL: self.stage.run, CHECK_LABEL: self.name.removeprefix(PREFIX)}
 
     # Copies -----------------------------------------------------------------------------------------------------------
@@ -152,29 +154,42 @@ class KubeVirtReplica:
     # Machines and pods ------------------------------------------------------------------------------------------------
 
     def submit(self, jobs: Jobs) -> None:
+        """Once the quotas count the machines that are there: what they miss would make room for one too many."""
+        _until(self._settled, self.stage.clock.sleep, COUNTS)
         self.submitted[jobs.name] = jobs
         for number in range(jobs.count):
-            body = self._machine(jobs, jobs.machine, number) if jobs.machine else self._pod(jobs, number)
-            try:
-                self.client.create(from_dict(body))
-            except ApiError as error:
-                if error.status.code in (400, 403, 422):
-                    raise Refused(str(error.status.message)) from None
-                raise
+            self._create(self._machine(jobs, jobs.machine, number) if jobs.machine else self._pod(jobs, number))
+
+    def _create(self, body: Object, *, try_only: bool = False) -> None:
+        """Raises Refused."""
+        try:
+            self.client.create(from_dict(dict(body)), dry_run=try_only)
+        except ApiError as error:
+            if error.status.code in (400, 403, 422):
+                raise Refused(str(error.status.message)) from None
+            raise
 
     def remove(self, name: str) -> None:
-        """Returns when the quota counts them no more: it would refuse what comes in their place."""
-        jobs, before = self.submitted.pop(name), self.usage()
-        pods = sum(1 for it in self.look() if it.jobs == name and it.phase is Phase.RUNNING)
+        """Returns when the quota counts them no more, and the API server, which hears of that a moment later, would take one of them
+        again: it would refuse what comes in their place."""
+        jobs = self.submitted.pop(name)
         for number in range(jobs.count):
             self.client.delete(VirtualMachine, f"{name}-{number}", namespace=self.name, cascade=CascadeType.BACKGROUND)
+        names = {f"{name}-{number}" for number in range(jobs.count)}
 
-        def is_gone() -> bool:
-            now = self.usage()
-            less = {DEFINED: jobs.count, RUNNING: pods, MEMORY: 1 if pods else 0}
-            return all(now[key] <= before[key] - it for key, it in less.items() if key in before and key in now)
+        def are_gone() -> bool:
+            pods = map(_owner, self.client.list(PodData, namespace=self.name))
+            there = {*self._by_name(VirtualMachine), *self._by_name(VirtualMachineInstance), *pods}
+            return not names & there and self._settled() and (jobs.machine is None or taken(jobs, jobs.machine))
 
-        _until(is_gone, self.stage.clock.sleep, GONE)
+        def taken(jobs: Jobs, machine: Machine) -> bool:
+            try:
+                self._create(self._machine(jobs, machine, 0), try_only=True)
+            except Refused:
+                return False
+            return True
+
+        _until(are_gone, self.stage.clock.sleep, GONE)
 
     def look(self) -> Sequence[JobState]:
         machines = self._by_name(VirtualMachine)
@@ -191,11 +206,12 @@ class KubeVirtReplica:
 
     def usage(self) -> Mapping[str, int]:
         """What the quotas count, by the resource."""
-        found = {}
-        for quota in self.client.list(QuotaData, namespace=self.name):
-            for key, amount in ((quota.get("status") or {}).get("used") or {}).items():
-                found[key] = int(parse_quantity(amount) or 0)
-        return found
+        return self.counts.look()
+
+    def _settled(self) -> bool:
+        """Whether every machine has what it is to have, or was told why not, and the quotas count it all."""
+        self.counts.look()
+        return self.counts.right and all(it.told or it.phase is Phase.RUNNING for it in self.look())
 
     def labels(self, node: str) -> Mapping[str, str]:
         metadata = self.client.get(Node, node).metadata
