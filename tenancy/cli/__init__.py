@@ -16,6 +16,8 @@ import typer
 
 from . import adopt, agreement, diff, lab, manifests, show, status, verify
 
+OF_LAB = ("lightkube", "httpx2", "psutil", "trustme")  # what the extra `lab` brings
+
 app = typer.Typer(
     name="tenancy",
     help="One GPU agreement between teams: check it, show it, render it, run it on a lab, and prove it.",
@@ -48,6 +50,11 @@ def main() -> None:
     except BrokenPipeError:  # the reader (`| head`) has what it wanted
         _write_no_more()
         sys.exit(141)
+    except ModuleNotFoundError as error:
+        if error.name not in OF_LAB:
+            raise
+        print(f"tenancy: no {error.name} here: for what needs a cluster, pip install 'tenancy[lab]'", file=sys.stderr)
+        sys.exit(2)
     except OSError as error:
         if error.filename is not None:  # of a file, and not of what we print to
             raise
