@@ -11,22 +11,24 @@ from typing import Any
 import pulumi
 
 from components import Settings, TenancyAgreement, TenancyAgreementArgs, cluster_provider, recorded_objects
+from components.order import put_back
 from tenancy.agreement import load
+from tenancy.live.foretold import warnings
 from tenancy.live.preflight import Cluster, PreflightError
-from tenancy.live.reach import Unreachable
 
 
 def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> TenancyAgreementArgs:
-    """Refuses what could not be written whole and sees to what a killed update left. Returns what can be written."""
+    """Refuses what could not be written whole, sees to what people or a killed update did. Returns what can be written."""
     cluster = Cluster(settings.kubeconfig, settings.context)
     found = cluster.look(args.agreement.cluster.name, args.kinds, args.objects())
-    record = recorded_objects() if found.different or found.unmade else {}
+    record = recorded_objects() if found.different or found.there else {}
     if refusals := found.refusals(record, adopt=settings.adopt, prune=settings.prune):
         raise pulumi.RunError("\n".join(refusals))
-    if left := found.left(record):
-        pulumi.log.warn(f"left by a killed update, removed by `pulumi up` (a Namespace: its label): {', '.join(left)}")
-        if not pulumi.runtime.is_dry_run():
-            cluster.remove(args.kinds, left)
+    for it in warnings(found, record, args.agreement, retain=settings.retain, timeout=settings.timeout):
+        pulumi.log.warn(it)
+    if not pulumi.runtime.is_dry_run():
+        cluster.write(put_back(found.there, found.by_hand(record).values()))
+        cluster.remove(args.kinds, found.left(record))
     return replace(args, before=record, without=found.absent)
 
 
@@ -42,10 +44,9 @@ for advice in loaded.findings:
 args = TenancyAgreementArgs(agreement=loaded.agreement, schedulers=settings.schedulers, namespaces=settings.namespaces)
 try:
     args = clear_the_way(args, settings)
-except (Unreachable, PreflightError) as error:
+except PreflightError as error:
     raise pulumi.RunError(str(error)) from None
-provider = cluster_provider("cluster", kubeconfig=settings.kubeconfig, context=settings.context)
-opts = settings.options(provider)
+opts = settings.options(cluster_provider("cluster", kubeconfig=settings.kubeconfig, context=settings.context))
 
 
 async def main() -> dict[str, Any]:

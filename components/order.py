@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from tenancy.agreement.quantity import parse_milli
 from tenancy.identity import reference
 
-from .objects import Object
+from .objects import Object, written
 
 Owned = Counter[tuple[str, str]]
 
@@ -34,6 +34,11 @@ def gets(before: Mapping[str, Object], now: Iterable[Object]) -> bool:
     """Whether they own more of anything now."""
     now = list(now)
     return bool(_owned(now) - _owned(_were(before, now)))
+
+
+def put_back(there: Mapping[str, Object], wanted: Iterable[Object]) -> list[Object]:
+    """What somebody changed by hand, as the provider would write it, in the order in which it is written one by one."""
+    return [written(body) for body in sorted(wanted, key=lambda body: not gives(there, [body]))]
 
 
 def _were(before: Mapping[str, Object], now: Iterable[Object]) -> list[Object]:

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tenancy.live import preflight
+from tenancy.live import kinds
 from tenancy.live.preflight import Cluster, Found, PreflightError, covers
 
 VERSION = "kueue.x-k8s.io/v1beta2"
@@ -41,7 +41,7 @@ class FakeServer:
     """An API server that serves the kinds it has a list for, in pages of two."""
 
     def __init__(self, *objects: Mapping[str, Any], serves: tuple[str, ...] = (*KINDS, *INSIDE), busy: int = 0) -> None:
-        resources = {preflight.KINDS[kind].resource: kind for kind in serves}
+        resources = {kinds.KINDS[kind].resource: kind for kind in serves}
         self.lists = {name: [it for it in objects if it["kind"] == kind] for name, kind in resources.items()}
         self.busy, self.forbidden, self.deleted = busy, "", list[str]()
         self.patched: list[tuple[str, str, Any]] = []
@@ -125,10 +125,58 @@ def test_a_change_of_the_agreement_is_no_surprise() -> None:
     assert refusals(look(FakeServer(there), A), {"ClusterQueue/a": there}) == []
 
 
-def test_a_change_that_the_record_does_not_know_is_told() -> None:
+def test_a_change_that_the_record_does_not_know_can_be_put_back() -> None:
     there = body("ClusterQueue", "a", cohortName="elsewhere")
-    (said,) = refusals(look(FakeServer(there), A), {"ClusterQueue/a": A})
-    assert said.startswith("ClusterQueue/a: not on the cluster as this stack wrote it")
+    found = look(FakeServer(there), A)
+    assert found.by_hand({"ClusterQueue/a": A}) == {"ClusterQueue/a": A}
+    assert refusals(found, {"ClusterQueue/a": A}) == []
+    assert found.by_hand({"ClusterQueue/a": there}) == found.by_hand({}) == {}
+
+
+def test_a_limit_that_somebody_added_is_a_change() -> None:
+    def queue(**limit: str) -> dict[str, Any]:
+        return body(
+            "ClusterQueue", "a", resourceGroups=[{"flavors": [{"resources": [{"nominalQuota": "8", **limit}]}]}]
+        )
+
+    found = look(FakeServer(queue(borrowingLimit="0")), queue())
+    assert list(found.by_hand({"ClusterQueue/a": queue()})) == ["ClusterQueue/a"]
+
+
+def test_what_nobody_may_change_cannot_be_put_back() -> None:
+    """Somebody made the LocalQueue anew, and to another queue."""
+    there = {**queue_in("alice"), "spec": {"clusterQueue": "b"}}
+    found = look(FakeServer(there), queue_in("alice"), kinds=INSIDE)
+    record = {"LocalQueue/alice/default": queue_in("alice")}
+    assert found.by_hand(record) == {}
+    (said,) = refusals(found, record)
+    assert said.startswith("LocalQueue/alice/default: not on the cluster as this stack wrote it")
+
+
+def test_what_is_put_back_is_written_whole_under_our_name() -> None:
+    server = FakeServer(A)
+    cluster(server).write([A, queue_in("alice")])
+    assert server.patched == [
+        ("a", "fieldManager=tenancy&force=true", A),
+        ("default", "fieldManager=tenancy&force=true", queue_in("alice")),
+    ]
+    server.forbidden = "failed calling webhook"
+    with pytest.raises(
+        PreflightError, match="the cluster does not let us write ClusterQueue/a: failed calling webhook"
+    ):
+        cluster(server).write([A])
+
+
+def test_a_queue_that_somebody_holds_is_named() -> None:
+    held = {**A, "spec": {**A["spec"], "stopPolicy": "HoldAndDrain"}}
+    assert look(FakeServer(held), A).held == ["ClusterQueue/a: held by hand (stopPolicy HoldAndDrain)"]
+    assert look(FakeServer({**A, "spec": {**A["spec"], "stopPolicy": "None"}}), A).held == []
+
+
+def test_what_goes_is_known_as_it_is_there_also_while_it_is_being_deleted() -> None:
+    found = look(FakeServer(leaving("ClusterQueue", "a"), B), B)
+    assert found.going({"ClusterQueue/a": A, "Cohort/b": B}) == {"ClusterQueue/a": leaving("ClusterQueue", "a")}
+    assert found.going({}) == {}
 
 
 def test_an_object_that_went_is_told() -> None:

@@ -64,7 +64,7 @@ def _changes(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[O
     for name, body in becomes.items():
         if name not in was:
             yield ObjectChange(name, Fate.MADE)
-        elif was[name] != body and (fields := tuple(_fields(was[name], body))):
+        elif was[name] != body and (fields := tuple(differing(was[name], body))):
             yield _changed(name, was[name], body, fields)
     for name, body in was.items():
         if name not in becomes:
@@ -115,20 +115,20 @@ _WHEN_CHANGED: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def _fields(was: Any, becomes: Any, path: str = "") -> Iterator[Field]:
+def differing(was: Any, becomes: Any, path: str = "") -> Iterator[Field]:
     """The leaves that differ. Items of a list that have names are compared by these; the steps in which every quota of Kueue
     stands are left out of the path."""
     if isinstance(was, Mapping) and isinstance(becomes, Mapping):
         for key in dict.fromkeys((*becomes, *was)):
             step = path if key in _LEFT_OUT else f"{path}.{key}" if path else key
-            yield from _fields(was.get(key), becomes.get(key), step)
+            yield from differing(was.get(key), becomes.get(key), step)
     elif (a := _by_name(was)) is not None and (b := _by_name(becomes)) is not None:
         for key in dict.fromkeys((*b, *a)):
-            yield from _fields(a.get(key), b.get(key), f"{path}.{key}" if path else key)
+            yield from differing(a.get(key), b.get(key), f"{path}.{key}" if path else key)
         if (both := [it for it in a if it in b]) != [it for it in b if it in a]:
             yield (f"{path} (order)", ", ".join(both), ", ".join(it for it in b if it in a))
     elif isinstance(was, list) and isinstance(becomes, list) and len(was) == len(becomes) == 1:
-        yield from _fields(was[0], becomes[0], path)
+        yield from differing(was[0], becomes[0], path)
     elif was != becomes:
         yield (path, _text(was), _text(becomes))
 

@@ -10,7 +10,9 @@ list for each kind, and everything in the way is named at once:
 - a Namespace of another team, where the namespace operator has made its LocalQueues, which nobody can change;
 - one that is being deleted, and would be gone right after it was written;
 - a field that Kueue lets nobody change, and that would have to;
-- an object that is not as the record has it: changed by hand, or by an update that was killed. Pulumi would not look;
+- an object that is not as the record has it: changed by hand, or by an update that was killed. Pulumi would not look. Where it
+  can be, it is told in the agreement's words (`compare.drift`) and put back; where not (it is gone, or has a field that nobody
+  may change), it is refused;
 - an object of ours in neither the agreement nor the record: left by an update that was killed.
 
 The record is Pulumi's, so it comes from the caller (`components.recorded_objects`), and is read only where the cluster and
@@ -31,7 +33,8 @@ from lightkube.config.client_adapter import Client, ConnectionParams
 
 from ..fixed import changed, is_replaced
 from ..identity import AGREEMENT_LABEL, FIELD_MANAGER, kind_of, reference
-from .reach import require_reachable
+from .kinds import KINDS
+from .reach import Unreachable, require_reachable
 
 Object = Mapping[str, Any]
 
@@ -40,43 +43,7 @@ TIMEOUT = httpx2.Timeout(30.0)
 BUSY = (httpx2.codes.TOO_MANY_REQUESTS, httpx2.codes.SERVICE_UNAVAILABLE)  # so says an API server just started
 PATIENCE = 30.0  # seconds for which a busy server is asked again
 MOST_NAMES = 200  # in one sentence
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """A kind as its API knows it. `shared`: it may be anybody's, and we own some fields of it only. `retained`: it stays when
-    the agreement no longer names it. `optional`: the rest does without it."""
-
-    resource: str
-    shared: bool = False
-    retained: bool = False
-    optional: bool = False
-
-
-KINDS: Mapping[str, _Kind] = {
-    "Topology": _Kind("topologies"),
-    "ResourceFlavor": _Kind("resourceflavors"),
-    "WorkloadPriorityClass": _Kind("workloadpriorityclasses"),
-    "Cohort": _Kind("cohorts"),
-    "ClusterQueue": _Kind("clusterqueues"),
-    "Queue": _Kind("queues"),
-    "PriorityClass": _Kind("priorityclasses"),
-    "SchedulingShard": _Kind("schedulingshards"),
-    "Topology.kai.scheduler": _Kind("topologies"),
-    "Namespace": _Kind("namespaces", shared=True),
-    "Profile": _Kind("profiles", retained=True),
-    "LocalQueue": _Kind("localqueues"),
-    "NamespaceConfig": _Kind("namespaceconfigs"),
-    "LimitRange": _Kind("limitranges"),
-    "ResourceQuota": _Kind("resourcequotas"),
-    "ClusterRole": _Kind("clusterroles"),
-    "ClusterRoleBinding": _Kind("clusterrolebindings"),
-    "RoleBinding": _Kind("rolebindings"),
-    "MutatingAdmissionPolicy": _Kind("mutatingadmissionpolicies", optional=True),
-    "MutatingAdmissionPolicyBinding": _Kind("mutatingadmissionpolicybindings", optional=True),
-    "ValidatingAdmissionPolicy": _Kind("validatingadmissionpolicies"),
-    "ValidatingAdmissionPolicyBinding": _Kind("validatingadmissionpolicybindings"),
-}
+WHOLE = ("resourceGroups",)  # the server adds nothing to Kueue's quotas: a limit more is somebody's
 
 
 class PreflightError(RuntimeError):
@@ -99,6 +66,26 @@ class Found:
     """What is wanted, where it is not there or is not so."""
     unmade: Sequence[str]
     """What is ours, and not wanted."""
+    held: Sequence[str]
+    """Queues that somebody has stopped by hand: `ClusterQueue/training: held by hand (stopPolicy Hold)`."""
+    there: Mapping[str, Object]
+    """As the cluster has it: what is wanted otherwise, and what is ours and not wanted, also where it is being deleted."""
+
+    def unnoticed(self, record: Mapping[str, Object]) -> list[str]:
+        """What is not as this stack wrote it, where it is to be so still: Pulumi would see nothing to do."""
+        return [name for name, wanted in self.different.items() if record.get(name) == wanted]
+
+    def by_hand(self, record: Mapping[str, Object]) -> dict[str, Object]:
+        """Those that can be put back by writing them again, as they are wanted."""
+        return {
+            it: self.different[it]
+            for it in self.unnoticed(record)
+            if it in self.there and it not in self.leaving and not changed(self.there[it], self.different[it])
+        }
+
+    def going(self, record: Mapping[str, Object]) -> dict[str, Object]:
+        """What the stack has and no longer wants, as it is on the cluster."""
+        return {name: it for name, it in self.there.items() if name in record and name not in self.different}
 
     def left(self, record: Mapping[str, Object]) -> list[str]:
         """What an update made before it was killed, and nobody wants any more."""
@@ -109,11 +96,11 @@ class Found:
         said = [f"the cluster serves no {kind}: install its controller first" for kind in self.unserved]
         if (foreign := [it for it in self.foreign if it not in record]) and not adopt:
             said.append(
-                f"{_names(foreign)}: on the cluster already, and not made by this agreement. Rename or remove what "
+                f"{names(foreign)}: on the cluster already, and not made by this agreement. Rename or remove what "
                 "is there, or take it over with: pulumi config set tenancy:adopt true"
             )
         if self.leaving:
-            said.append(f"{_names(self.leaving)}: being deleted on the cluster; wait until nothing uses it any more")
+            said.append(f"{names(self.leaving)}: being deleted on the cluster; wait until nothing uses it any more")
         said += [
             f"{field}: the cluster lets nobody change it. Give the {field.partition('/')[0]} a new name in the agreement"
             for field in self.fixed
@@ -123,20 +110,21 @@ class Found:
             f"the label off first: kubectl label namespace {it}-  Then update, once its LocalQueues are gone"
             for it in self.moved
         ]
-        if unnoticed := [name for name, wanted in self.different.items() if record.get(name) == wanted]:
+        by_hand = self.by_hand(record)
+        if unnoticed := [it for it in self.unnoticed(record) if it not in by_hand]:
             said.append(
-                f"{_names(unnoticed)}: not on the cluster as this stack wrote it (changed by hand, or by an update that "
+                f"{names(unnoticed)}: not on the cluster as this stack wrote it (changed by hand, or by an update that "
                 "was killed, or it is another cluster). Take note of what is there with: pulumi refresh. Then update"
             )
         labelled, left = _shared_first(self.left(record))
         if labelled and not prune:
             said.append(
-                f"{_names(labelled)}: given a label by an update that was killed. Take it off, or have it taken off with: "
+                f"{names(labelled)}: given a label by an update that was killed. Take it off, or have it taken off with: "
                 "pulumi config set tenancy:prune true"
             )
         if left and not prune:
             said.append(
-                f"{_names(left)}: left by an update that was killed. Remove it, or have it removed with: "
+                f"{names(left)}: left by an update that was killed. Remove it, or have it removed with: "
                 "pulumi config set tenancy:prune true"
             )
         return said
@@ -146,8 +134,11 @@ class Cluster:
     """The cluster of a kubeconfig, for one question."""
 
     def __init__(self, kubeconfig: str | None, context: str | None) -> None:
-        """Raises Unreachable when no cluster answers there."""
-        require_reachable(kubeconfig, context)
+        """Raises PreflightError when no cluster answers there."""
+        try:
+            require_reachable(kubeconfig, context)
+        except Unreachable as error:
+            raise PreflightError(str(error)) from None
         config = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
         single = config.get(context)
         assert single is not None
@@ -159,8 +150,9 @@ class Cluster:
         by_kind: dict[str, dict[str, Object]] = {kind: {} for kind in versions}
         for body in wanted:
             by_kind[kind_of(body)][reference(body)] = body
-        unserved, absent, foreign, leaving, fixed, moved, unmade = [list[str]() for _ in range(7)]
+        unserved, absent, foreign, leaving, fixed, moved, unmade, held = [list[str]() for _ in range(8)]
         different: dict[str, Object] = {}
+        known: dict[str, Object] = {}
         selecting = [it for config in by_kind.get("NamespaceConfig", {}).values() for it in _labels(config)]
         for kind, made in by_kind.items():
             there = self._list(kind, versions[kind])
@@ -175,17 +167,29 @@ class Cluster:
                 ours = metadata.get("labels", {}).get(AGREEMENT_LABEL) == owner
                 going = "deletionTimestamp" in metadata
                 if name not in made:
-                    unmade += [name] if ours and not going and not KINDS[kind].retained else []
+                    if ours and not KINDS[kind].retained:
+                        known[name] = live
+                        unmade += [] if going else [name]
                     continue
                 foreign += [] if ours or KINDS[kind].shared else [name]
                 leaving += [name] if going else []
+                policy = (live.get("spec") or {}).get("stopPolicy", "None")
+                held += [f"{name}: held by hand (stopPolicy {policy})"] if policy != "None" else []
                 if not is_replaced(made[name]):
                     fixed += [f"{name}: {it} would change" for it in changed(live, made[name])]
                 if KINDS[kind].shared:
                     moved += [f"{metadata['name']} {label}" for label in selecting if _changes(label, live, made[name])]
                 if not covers(live, made[name]):
-                    different[name] = made[name]
-        return Found(unserved, absent, foreign, leaving, fixed, moved, different, unmade)
+                    different[name], known[name] = made[name], live
+        return Found(unserved, absent, foreign, leaving, fixed, moved, different, unmade, held, known)
+
+    def write(self, bodies: Iterable[Object]) -> None:
+        """Writes objects whole, as the provider does: by server-side apply, under the one manager, which takes fields back
+        that somebody else wrote. Raises PreflightError."""
+        for body in bodies:
+            namespace = [it for it in (body["metadata"].get("namespace"),) if it]
+            path = f"{_path(kind_of(body), body['apiVersion'], *namespace)}/{body['metadata']['name']}"
+            _check(self._apply(path, body), f"write {reference(body)}")
 
     def remove(self, versions: Mapping[str, str], references: Sequence[str]) -> None:
         """Asks the cluster to delete objects; what is in use goes when it no longer is (Kueue's finalizers). Of what is
@@ -196,16 +200,19 @@ class Cluster:
             path = f"{_path(kind, version, *namespace)}/{name}"
             if KINDS[kind].shared:
                 nothing = {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
-                answer = self._http.patch(
-                    path,
-                    params={"fieldManager": FIELD_MANAGER, "force": "true"},
-                    headers={"Content-Type": "application/apply-patch+yaml"},
-                    content=json.dumps(nothing),
-                )
+                answer = self._apply(path, nothing)
             else:
                 answer = self._http.delete(path)
             if answer.status_code != httpx2.codes.NOT_FOUND:
                 _check(answer, f"remove {it}")
+
+    def _apply(self, path: str, body: Object) -> httpx2.Response:
+        return self._http.patch(
+            path,
+            params={"fieldManager": FIELD_MANAGER, "force": "true"},
+            headers={"Content-Type": "application/apply-patch+yaml"},
+            content=json.dumps(body),
+        )
 
     def _list(self, kind: str, version: str) -> dict[str, Object] | None:
         """Every object of a kind by reference; None where the cluster does not know the kind."""
@@ -235,7 +242,9 @@ def covers(live: Any, wanted: Any) -> bool:
     """Whether what is there is what is wanted; fields that the cluster added are no difference. Amounts are compared as
     text: the builders write the form that the API server keeps."""
     if isinstance(wanted, Mapping):
-        return isinstance(live, Mapping) and all(key in live and covers(live[key], it) for key, it in wanted.items())
+        return isinstance(live, Mapping) and all(
+            key in live and (live[key] == it if key in WHOLE else covers(live[key], it)) for key, it in wanted.items()
+        )
     if isinstance(wanted, list | tuple):
         return isinstance(live, list) and len(live) == len(wanted) and all(map(covers, live, wanted))
     return bool(live == wanted)
@@ -263,7 +272,8 @@ def _shared_first(references: Sequence[str]) -> tuple[list[str], list[str]]:
     return shared, [it for it in references if it not in shared]
 
 
-def _names(references: Sequence[str]) -> str:
+def names(references: Sequence[str]) -> str:
+    """As they stand in a sentence, which has room for so many."""
     more = len(references) - MOST_NAMES
     return ", ".join(references[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 

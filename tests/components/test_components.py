@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import textwrap
 from collections.abc import Callable
+from typing import Any
 
 import pulumi
 import pytest
@@ -21,6 +22,8 @@ from components import (
     TopologyTreeArgs,
     cluster_provider,
 )
+from components.objects import written
+from components.order import put_back
 from tenancy import kueue
 from tenancy.agreement import Agreement, loads
 from tenancy.fidelity import Scheduler
@@ -355,6 +358,24 @@ def waits(now: Agreement, before: Agreement) -> dict[str, set[str]]:
     args = TenancyAgreementArgs(agreement=now, before=record)
     made = run(lambda: TenancyAgreement("a", args))
     return {it.name: names(it.depends_on) for it in made if it.type.endswith(":TeamQuota")}
+
+
+def test_what_is_put_back_is_lowered_before_anything_is_raised() -> None:
+    """By hand 8 GPUs went from `low` to `high`; written as the provider would, `high` first."""
+
+    def queue(name: str, gpus: str) -> dict[str, Any]:
+        resources = [{"name": "nvidia.com/gpu", "nominalQuota": gpus}]
+        groups = [{"coveredResources": ["nvidia.com/gpu"], "flavors": [{"name": "gpu", "resources": resources}]}]
+        return {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "ClusterQueue",
+            "metadata": {"name": name},
+            "spec": {"resourceGroups": groups},
+        }
+
+    there = {"ClusterQueue/low": queue("low", "8"), "ClusterQueue/high": queue("high", "24")}
+    wanted = [queue("low", "16"), queue("high", "16")]
+    assert put_back(there, wanted) == [written(wanted[1]), written(wanted[0])]
 
 
 def test_who_gets_more_waits_for_all_who_give() -> None:

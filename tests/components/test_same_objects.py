@@ -17,7 +17,7 @@ from tenancy.access import Namespaces
 from tenancy.agreement import load
 from tenancy.fidelity import Scheduler
 from tenancy.identity import kind_of, reference
-from tenancy.live import preflight
+from tenancy.live.kinds import KINDS
 from tenancy.manifest import dump_all
 from tenancy.plan import make_plan
 from tenancy.render import KUEUE_VALUES, rendered
@@ -107,7 +107,7 @@ def test_what_the_preflight_asks_about_is_what_is_registered(name: str, namespac
     assert by_name(args.objects()) == from_pulumi(file, KUEUE, KAI, namespaces=namespaces)
     for one in args.objects():
         assert args.kinds[kind_of(one)] == one["apiVersion"]
-        assert kind_of(one) in preflight.KINDS
+        assert kind_of(one) in KINDS
 
 
 def test_components_build_no_object_of_their_own() -> None:

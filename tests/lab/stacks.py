@@ -80,14 +80,10 @@ class Stack:
 
     def kill_up(self, when: Callable[[], bool], env: Mapping[str, str] | None = None) -> None:
         """`pulumi up`, ended by SIGKILL as soon as `when` is true. Its provider would outlive it for ever, so it goes too."""
-        command = ["pulumi", "up", "--yes", "--skip-preview", "--suppress-progress", "--non-interactive"]
-        with (self.folder / "killed.log").open("wb") as log:
-            update = subprocess.Popen(
-                command, cwd=self.folder, env={**self.environment, **(env or {})}, stdout=log, stderr=log
-            )
+        with self.start_up(env) as update:
             deadline = time.monotonic() + PATIENCE
             while not when():
-                assert update.poll() is None, (self.folder / "killed.log").read_text()
+                assert update.poll() is None, self.log.read_text()
                 assert time.monotonic() < deadline
             children = psutil.Process(update.pid).children(recursive=True)
             os.kill(update.pid, signal.SIGKILL)
@@ -95,6 +91,18 @@ class Stack:
             for child in children:
                 with suppress(psutil.NoSuchProcess):
                     child.kill()
+
+    def start_up(self, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        """`pulumi up` beside the test; what it says is in `log`."""
+        command = ["pulumi", "up", "--yes", "--skip-preview", "--suppress-progress", "--non-interactive"]
+        with self.log.open("wb") as log:
+            return subprocess.Popen(
+                command, cwd=self.folder, env={**self.environment, **(env or {})}, stdout=log, stderr=log
+            )
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "up.log"
 
     def recorded(self) -> list[str]:
         """The objects in the state."""
