@@ -7,6 +7,7 @@ from typing import Any
 
 AGREEMENT_LABEL = "tenancy.dev/agreement"  # on every object we make; its value is the agreement's cluster
 RUN_LABEL = "tenancy.dev/verify"  # on every object that a run of `verify` makes, nodes too: the run's name
+RUN_PREFIX = "verify-"  # of the name of each of them; the run's name follows
 FIELD_MANAGER = "tenancy"  # the one name that we write fields under (server-side apply)
 # Kueue and KAI both have a Topology. KAI's goes by the name that kubectl knows it by among others of its kind.
 _TWICE = {("kai.scheduler", "Topology")}

@@ -11,6 +11,8 @@ from samples import ONE_FLAVOR, number, plan
 
 from tenancy import access
 from tenancy.access import Namespaces, jobs, quotas
+from tenancy.live.verify import kai_objects
+from tenancy.live.verify.kai_objects import Mark
 from tenancy.manifest import dump_all
 
 LISTED, OPERATOR = Namespaces.LISTED, Namespaces.OPERATOR
@@ -33,6 +35,7 @@ members = ["asr"]
 namespaces = ["asr-dev"]
 """
 AGREED = ONE_FLAVOR + TABLE + TEAMS
+JOBS = "ValidatingAdmissionPolicy/tenancy-jobs"
 
 
 def made(text: str, namespaces: Namespaces = LISTED, **also: bool) -> dict[str, Any]:
@@ -98,19 +101,28 @@ def test_the_prod_priority_is_for_teams_that_may_name_it() -> None:
 
 
 def test_the_systems_namespaces_are_exempt_and_default_is_not() -> None:
-    (names, *_) = made(AGREED)["ValidatingAdmissionPolicy/tenancy-jobs"]["spec"]["matchConditions"]
+    (names, *_) = made(AGREED)[JOBS]["spec"]["matchConditions"]
     assert '"kueue-system"' in names["expression"]
     assert '"monitoring"' in names["expression"]
     assert '"default"' not in names["expression"]
 
 
 def test_kai_queues_are_named_where_it_is_written_for() -> None:
-    policy = "ValidatingAdmissionPolicy/tenancy-jobs"
     text = AGREED.replace("guaranteed = 8", "guaranteed = 8\nlendable = 4")
-    assert '"asr": ["asr", "asr-reserved"]' in {
-        it["name"]: it["expression"] for it in made(text)[policy]["spec"]["variables"]
-    }["kaiThere"].replace("'", '"')
-    assert "kai-scheduler" not in expressions(made(text, kai=False)[policy]).replace('\\"kai-scheduler\\"', "", 1)
+    variables = {it["name"]: it["expression"] for it in made(text)[JOBS]["spec"]["variables"]}
+    assert '"asr": ["asr", "asr-reserved"]' in variables["kaiOf"]
+    assert "kai-scheduler" not in expressions(made(text, kai=False)[JOBS]).replace('\\"kai-scheduler\\"', "", 1)
+
+
+def test_the_copies_of_a_run_are_known_by_the_prefix_that_verify_gives() -> None:
+    """What the policy lets pass in a run's namespace, and what a run is called there."""
+    mark, team = Mark("1a2b3c", 7), "asr"
+    space = kai_objects.namespace(plan(AGREED), mark, team)["metadata"]
+    variables = {it["name"]: it["expression"] for it in made(AGREED)[JOBS]["spec"]["variables"]}
+    assert variables["copies"].startswith('request.namespace.startsWith(("verify-" + namespaceObject')
+    assert space["labels"]["tenancy.dev/verify"] == "1a2b3c"
+    for name in (space["name"], mark.name(team), mark.name("a" * 80)):
+        assert name.startswith("verify-1a2b3c-")
 
 
 # --- machines ----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from strategies import agreements, as_agreement
 
 from tenancy.agreement import load
 from tenancy.kai.amounts import limit_in_shared, parts
+from tenancy.live.verify import kai_objects
 from tenancy.plan import Plan, make_plan
 from tenancy.promises.kai import kai_checks
 from tenancy.promises.kinds import KINDS
@@ -51,6 +52,20 @@ def test_the_labs_three_teams_have_nineteen_and_more() -> None:
 def test_every_kind_is_made_of_some_agreement_and_no_other() -> None:
     made = {check.kind for plan in (plan(LAB), plan(DEPARTMENTS), production()) for check in kai_checks(plan)}
     assert made == set(KINDS[Scheduler.KAI])
+
+
+def test_a_priority_that_policies_refuse_is_not_tried() -> None:
+    """Teams without a prod slice stay below the prod priority; a job that names none is `train`, and never refused."""
+    text = "[access]\nplatform_groups = ['p']\n[priorities]\nlow = 10\nprod-workload = {}\n" + LAB
+    for prod, kinds in ((200, set()), (100, {"non-preemptible"}), (60, {"non-preemptible", "priority"})):
+        checks = kai_checks(plan(text.format(prod)))
+        assert {check.kind for check in checks if check.not_run} == kinds
+    assert "may name no priority above 59, and policies refuse one of" in next(
+        it.not_run for it in checks if it.not_run
+    )
+    jobs = checks[0].steps[0].submit[0]
+    named = [kai_objects.priority_class(plan(text.format(value)), jobs) for value in (60, 40)]
+    assert named == [{"priorityClassName": "train"}, {}]
 
 
 def test_a_kind_that_stops_jobs_is_not_run_where_they_are_left_alone_for_long() -> None:

@@ -22,8 +22,7 @@ from ..plan import Plan
 from . import jobs
 from .jobs import PRIORITY, QUEUE, label, text, texts
 from .namespaces import PROD_QUEUE
-from .rbac import ASSIGN, TEAMS, TEAMS_GROUP
-from .rules import KaiQueues, rules, variables
+from .rules import MAY_ASSIGN, KaiQueues, rules, variables
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 JOBS, NAMESPACES, PROD_PRIORITY = "tenancy-jobs", "tenancy-namespaces", "tenancy-prod-priority"
@@ -62,7 +61,6 @@ def jobs_policy(plan: Plan, *, kueue: bool, kai_queues: KaiQueues) -> Iterator[O
 def namespaces_policy(plan: Plan) -> Iterator[Object]:
     """Whoever may edit a namespace could otherwise give it to the team with the most GPUs."""
     before = label("oldObject", plan.team_label)
-    may = f"authorizer.group({text(TEAMS_GROUP)}).resource({text(TEAMS)}).check({text(ASSIGN)}).allowed()"
     words = [
         text(
             f"the label {plan.team_label} says which team a namespace belongs to, and only a platform engineer changes it: from "
@@ -81,7 +79,7 @@ def namespaces_policy(plan: Plan) -> Iterator[Object]:
                 "before": f"request.operation == 'CREATE' ? '' : {before}",
             }
         ),
-        "validations": [_validation(f"variables.team == variables.before || {may}", " + ".join(words))],
+        "validations": [_validation(f"variables.team == variables.before || {MAY_ASSIGN}", " + ".join(words))],
     }
     yield from _bound(plan, VALIDATING, NAMESPACES, spec)
 

@@ -6,6 +6,9 @@ out of scope", its jobframework says). So a *part* is what names a job that vouc
 *controller*: from someone who may make such an object in `kube-system`, as each controller of the cluster may and no member
 of a team. From anyone else such a reference is refused.
 
+**Copies of KAI's queues.** A run of `verify` plays in namespaces of its own, and its jobs name queues that begin with the run's
+name. There only such names pass, from whoever may give namespaces to teams, and no queue of the agreement (decision 31).
+
 **Updates.** A rule looks at one only where what it is about has changed: what was admitted under another agreement can still
 be stopped, finished and deleted.
 """
@@ -15,15 +18,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..identity import RUN_LABEL, RUN_PREFIX
 from ..plan import Plan
 from . import jobs
 from .jobs import KAI_PRIORITY, KAI_QUEUE, PRIORITY, QUEUE, label, labels, mapping, text, texts
 from .namespaces import DEFAULT_QUEUE, PROD_QUEUE
-from .rbac import KUEUE_GROUP
+from .rbac import ASSIGN, KUEUE_GROUP, TEAMS, TEAMS_GROUP
 
 KAI_SCHEDULER = "kai-scheduler"
 KAI_PRIORITIES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 125}  # of KAI's chart
 GATES = "kueue.x-k8s.io/"
+MAY_ASSIGN = f"authorizer.group({text(TEAMS_GROUP)}).resource({text(TEAMS)}).check({text(ASSIGN)}).allowed()"
 
 KaiQueues = Mapping[str, Sequence[str]]
 """Per team, the KAI queues that its jobs may name; empty where nothing is written for KAI."""
@@ -44,7 +49,6 @@ def variables(plan: Plan, *, kueue: bool, kai_queues: KaiQueues) -> dict[str, st
     queues = f"{team} in {with_prod} ? {texts((DEFAULT_QUEUE, PROD_QUEUE))} : {texts((DEFAULT_QUEUE,))}"
     classes = {**(KAI_PRIORITIES if kai else {}), **plan.priorities}
     limits = {it.name: it.highest_priority for it in plan.teams if it.highest_priority is not None}
-    kai_of_team = f"{mapping({name: texts(it) for name, it in kai_queues.items()})}[?{team}].orValue([])"
     now, before = ("object", "variables.templates"), ("oldObject", "variables.templatesBefore")
     return {
         "creates": "request.operation == 'CREATE'",
@@ -63,9 +67,7 @@ def variables(plan: Plan, *, kueue: bool, kai_queues: KaiQueues) -> dict[str, st
         "there": queues if kueue else "[]",
         "queues": labels(*now, QUEUE),
         "queuesBefore": f"variables.creates ? [] : {labels(*before, QUEUE)}",
-        "kaiThere": kai_of_team if kai else "[]",
-        "kaiQueues": labels(*now, KAI_QUEUE),
-        "kaiQueuesBefore": f"variables.creates ? [] : {labels(*before, KAI_QUEUE)}",
+        **_of_kai(team, kai_queues, now, before),
         "named": _named(*now, kueue, kai),
         "namedBefore": f"variables.creates || {_named(*before, kueue, kai)}",
         "limits": mapping({name: str(it) for name, it in limits.items()}),
@@ -75,6 +77,18 @@ def variables(plan: Plan, *, kueue: bool, kai_queues: KaiQueues) -> dict[str, st
         "priorityBefore": f"variables.creates ? '' : {label('oldObject', PRIORITY)}",
         "classes": _classes(*now, kai),
         "classesBefore": f"variables.creates ? [] : {_classes(*before, kai)}",
+    }
+
+
+def _of_kai(team: str, queues: KaiQueues, now: tuple[str, str], before: tuple[str, str]) -> dict[str, str]:
+    """The same names where nothing is written for KAI: a server-side apply takes away no variable that another manager wrote."""
+    of_run = f"({text(RUN_PREFIX)} + {label('namespaceObject', RUN_LABEL)} + '-')"
+    return {
+        "kaiOf": mapping({name: texts(it) for name, it in queues.items()}),
+        "copies": f"request.namespace.startsWith({of_run}) ? {of_run} : ''",
+        "kaiThere": f"variables.copies == '' ? variables.kaiOf[?{team}].orValue([]) : []" if queues else "[]",
+        "kaiQueues": labels(*now, KAI_QUEUE),
+        "kaiQueuesBefore": f"variables.creates ? [] : {labels(*before, KAI_QUEUE)}",
     }
 
 
@@ -139,11 +153,15 @@ def _a_queue(kueue: bool, kai: bool) -> Rule:
 
 def _kai_queue_of_the_team() -> Rule:
     """Parts too: KAI reads the label of the pod, or of what it is a part of."""
+    wrong = (
+        "variables.kaiQueues.filter(q, !(q in variables.kaiThere))"  # without rights, which a message cannot ask about
+    )
     return Rule(
-        "!variables.known || variables.kaiQueues.all(q, q in variables.kaiThere)"
+        f"!variables.known || variables.kaiQueues.all(q, q in variables.kaiThere || {_A_COPY})"
         " || !variables.creates && variables.kaiQueues == variables.kaiQueuesBefore",
-        f"'KAI queue ' + {_quoted('variables.kaiQueues.filter(q, !(q in variables.kaiThere))')}"
-        f" + ' is none of ' + {_TEAM} + ': set the label ' + {text(KAI_QUEUE)} + ' to ' + {_quoted('variables.kaiThere')}",
+        f"'KAI queue ' + {_quoted(wrong)} + ' is none ' + (variables.copies == ''"
+        f" ? 'of ' + {_TEAM} + ': set the label ' + {text(KAI_QUEUE)} + ' to ' + {_quoted('variables.kaiThere')}"
+        " : 'for this namespace: it is of a run of verify, whose own jobs name copies that begin with ' + variables.copies)",
     )
 
 
@@ -213,4 +231,8 @@ def _quoted(names: str) -> str:
 _WHERE = """('namespace ' + "'" + request.namespace + "'")"""
 _TEAM = """('team ' + "'" + variables.team + "'")"""
 _TEAM_OF_NONE = """" (the agreement has no team '" + variables.team + "')\""""
+_A_COPY = (  # a team's own queue is none, whatever its name begins with
+    f"variables.copies != '' && q.startsWith(variables.copies) && (variables.part || {MAY_ASSIGN})"
+    " && !variables.kaiOf.exists(t, q in variables.kaiOf[t])"
+)
 _ON_A_NODE = "{}.exists(t, t.?spec.?nodeName.orValue('') != '')"

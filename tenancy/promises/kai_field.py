@@ -19,6 +19,8 @@ from ..plan import Plan, Share, TeamPlan
 from .model import Check, Jobs, Place, Scheduler, Step
 
 MOST_JOBS = 8  # of a group; where the numbers allow it jobs are larger than that
+DEFAULT = 50  # the priority of a job that names none: `train`
+UNSTOPPABLE = 100  # jobs of this priority and above are never stopped (KAI's docs, priority)
 REST = 30  # seconds that a job may be left alone before it is stopped; a check does not wait longer
 
 
@@ -132,6 +134,14 @@ class Field:
             return ""
         return f"a job runs for {seconds} s before it may be stopped, and a check does not wait that long"
 
+    def may_not(self, jobs: Jobs) -> str:
+        """Why policies would refuse such jobs: their priority is above what the team may name."""
+        highest, wanted = self.plan.team[jobs.team].highest_priority, priority(self.plan, jobs)
+        by_default = jobs.priority is None and jobs.preemptible
+        if not self.plan.access or highest is None or by_default or wanted <= highest:
+            return ""
+        return f"jobs of {jobs.team} may name no priority above {highest}, and policies refuse one of {wanted}"
+
     @property
     def no_reclaim(self) -> str:
         return self.left_alone(self.plan.sharing.reclaim_min_runtime)
@@ -141,7 +151,19 @@ class Field:
     ) -> Check:
         """Groups of no jobs are left out, and steps that then do nothing."""
         whole = [step for step in _without_none(steps) if step.submit or step.remove]
+        why = why or next((it for step in whole for jobs in step.submit if (it := self.may_not(jobs))), "")
         return Check(Scheduler.KAI, kind, team.name, self.name, promise, tuple(whole), f"queue/{look_at}", why)
+
+
+def priority(plan: Plan, jobs: Jobs) -> int:
+    """What their PriorityClass is worth. Jobs that are never stopped have that of the agreement's prod jobs, where it is high
+    enough, or the lowest of KAI's chart that is."""
+    if jobs.priority is not None:
+        return jobs.priority
+    if jobs.preemptible:
+        return DEFAULT
+    prod = plan.priorities[plan.prod_priority] if plan.prod_priority and jobs.place is Place.PROD else 0
+    return max(prod, UNSTOPPABLE)
 
 
 def fields(plan: Plan) -> Iterator[Field]:

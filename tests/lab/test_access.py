@@ -21,6 +21,7 @@ from lightkube.resources.core_v1 import Pod
 
 from tenancy import access, kueue
 from tenancy.access import Namespaces, namespaces, quotas, rbac
+from tenancy.identity import RUN_LABEL
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.live.clients import Workload, connect
@@ -57,6 +58,8 @@ namespaces = ["ranking-dev"]
 guaranteed = 8
 members = ["asr"]
 namespaces = ["asr-dev"]
+[teams.verify-1a2b3c-1-all]
+guaranteed = 1
 [teams.vision]
 members = [{json.dumps(HOSTILE)}]
 namespaces = ["vision-dev"]
@@ -65,7 +68,16 @@ machines = {{ namespace = "vision-vms", count = 1, vcpus = 1, memory = "1Gi" }}
 MAY_EDIT = "may-edit-everywhere"
 URGENT = "urgent"  # a PriorityClass of the cluster's own, above all of the agreement's
 # Of ranking but without LocalQueues, so that Kueue does not name `default` by itself; of nobody; of a team that is gone.
-OTHERS = {"bare": "ranking", "nobodys": "", "left": "dissolved", "monitoring": ""}
+# And two with the label of a run of `verify`, of which one has the name of a run's, too.
+RUN, OF_RUN, LABELLED = "1a2b3c", "verify-1a2b3c-1-ranking", "labelled"
+OTHERS = {
+    "bare": "ranking",
+    "nobodys": "",
+    "left": "dissolved",
+    "monitoring": "",
+    OF_RUN: "ranking",
+    LABELLED: "ranking",
+}
 KINDS = (
     *("Job", "Pod", "JobSet", "TrainJob", "PyTorchJob", "MPIJob", "RayJob", "RayCluster", "Notebook"),
     *("Deployment", "StatefulSet"),
@@ -106,7 +118,7 @@ def cluster(labs: Path) -> Iterator[Cluster]:
 def others(agreed: Plan) -> Iterator[Object]:
     """More namespaces, in which alice may submit and eve may edit; team labels are written before the policies act."""
     for name, team in OTHERS.items():
-        labels = {agreed.team_label: team} if team else {}
+        labels = ({agreed.team_label: team} if team else {}) | ({RUN_LABEL: RUN} if name in (OF_RUN, LABELLED) else {})
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
         for one in rbac.role_bindings(agreed, agreed.team["ranking"], name):
             yield {**one, "metadata": {"name": one["metadata"]["name"], "namespace": name}}  # not the agreement's
@@ -340,6 +352,48 @@ def test_a_part_too_names_no_kai_queue_of_another_team(cluster: Cluster, owners:
     """KAI believes the label of the pod, which its Job's template gives it."""
     part = part_of(job("Pod", "bare", {KAI_QUEUE: "asr"}, pod_template(**ON_KAI)), owners["Job"])
     assert "KAI queue 'asr' is none of team 'ranking'" in cluster.admin.tries(part).refused
+
+
+COPY = OF_RUN  # of a queue; a run's namespaces and queues are called alike
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Job"])
+@pytest.mark.parametrize(
+    ("queue", "allowed"),
+    [
+        (COPY, True),
+        ("ranking", False),  # its team's own
+        ("asr", False),
+        ("verify-4d5e6f-1-ranking", False),  # of another run
+        ("verify-1a2b3c-1-all", False),  # of a team of the agreement
+    ],
+)
+def test_a_run_of_verify_names_copies_and_no_queue_of_the_agreement(
+    cluster: Cluster, kind: str, queue: str, allowed: bool
+) -> None:
+    refused = cluster.admin.tries(job(kind, OF_RUN, {KAI_QUEUE: queue}, pod_template(**ON_KAI))).refused
+    assert refused == "" if allowed else f"KAI queue '{queue}' is none for this namespace: it is of a run" in refused
+
+
+def test_the_pods_of_its_jobs_too(cluster: Cluster) -> None:
+    owner = job("Job", OF_RUN, template=pod_template(gpus=""))
+    made = cluster.admin.creates(owner)
+    for queue in (COPY, "ranking"):
+        part = part_of(job("Pod", OF_RUN, {KAI_QUEUE: queue}, pod_template(**ON_KAI)), made)
+        assert cluster.admin.tries(part).allowed == (queue == COPY)
+    cluster.admin.deletes(owner)
+
+
+def test_nobody_else_has_a_way_by_it(cluster: Cluster) -> None:
+    """Not by a run's namespace for whoever may submit in it (as nobody may in earnest), nor by its label on another namespace."""
+
+    def named(person: Person, namespace: str, queue: str) -> str:
+        return person.tries(job("Job", namespace, {KAI_QUEUE: queue}, pod_template(**ON_KAI))).refused
+
+    assert f"KAI queue '{COPY}' is none for this namespace" in named(cluster.alice(), OF_RUN, COPY)
+    for person in (cluster.alice(), cluster.admin):
+        assert f"KAI queue '{COPY}' is none of team 'ranking'" in named(person, LABELLED, COPY)
+        assert named(person, LABELLED, "ranking") == ""
 
 
 # --- prod, and priorities --------------------------------------------------------------------------------------------------

@@ -16,20 +16,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...agreement.hardware import HOSTNAME
+from ...identity import RUN_PREFIX
 from ...kueue import API_VERSION
 from .originals import KWOK, Originals
 from .replica import CHECK_LABEL, RUN_LABEL
 
 NODE_LABEL = "tenancy.dev/verify-node"  # what a copied flavor selects where its original selects nothing
 LONGEST = 63  # of a label's value, a namespace's name, and a host's
-PREFIX = "verify"
 
 Object = dict[str, Any]
 
 
 def run_prefix(run: str) -> str:
     """Of every name in a run."""
-    return f"{PREFIX}-{run}-"
+    return f"{RUN_PREFIX}{run}-"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import kai
+from ...access.rules import KAI_PRIORITIES
 from ...agreement.hardware import HOSTNAME, Hardware
+from ...identity import RUN_PREFIX
 from ...plan import Plan, TeamPlan
+from ...promises.kai_field import priority
 from ...promises.model import Jobs, Place
 from .replica import CHECK_LABEL, RUN_LABEL
 
@@ -26,10 +29,8 @@ SCHEDULER = "kai-scheduler"
 IMAGE = "registry.k8s.io/pause:3.10"
 FAKE = "kwok.x-k8s.io/node"  # annotation of a simulated node
 RETRIES = 100_000
+DEFAULT_CLASS = {"priorityClassName": "train"}
 LONGEST = 63  # of a label's value; a job names its queue in one
-# The classes of KAI's chart by their values. A job that names none gets `train`.
-CLASSES = {50: "train", 75: "build-preemptible", 100: "build", 125: "inference"}
-UNSTOPPABLE = 100  # this class and higher ones are never stopped
 
 Object = dict[str, Any]
 
@@ -47,7 +48,7 @@ class Mark:
 
     def name(self, of: str, longest: int = LONGEST) -> str:
         """The copy's name; one that would be too long ends in a digest."""
-        whole = f"verify-{self.run}-{self.number}-{of}"
+        whole = f"{RUN_PREFIX}{self.run}-{self.number}-{of}"
         if len(whole) <= longest:
             return whole
         return f"{whole[: longest - 9]}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
@@ -147,7 +148,7 @@ class Template:
         spec: Object = {
             "minMember": jobs.pods,
             "queue": self.queue,
-            "priorityClassName": priority_class(self.plan, jobs),
+            **(priority_class(self.plan, jobs) or DEFAULT_CLASS),
         }
         if jobs.level:
             spec["topologyConstraint"] = {"topology": self.flavor.topology, "requiredTopologyLevel": jobs.level}
@@ -173,7 +174,7 @@ class Template:
         ]
         return {
             "schedulerName": SCHEDULER,
-            "priorityClassName": priority_class(self.plan, jobs),
+            **priority_class(self.plan, jobs),
             "restartPolicy": "Never",
             "terminationGracePeriodSeconds": 0,
             "nodeSelector": {**self.flavor.node_labels, **(self.mark.labels if self.ours else {})},
@@ -182,16 +183,14 @@ class Template:
         }
 
 
-def priority_class(plan: Plan, jobs: Jobs) -> str:
-    """The class that has this value by the agreement, or by KAI's chart."""
-    if jobs.priority is not None:
-        named = {**{value: name for name, value in plan.priorities.items()}, **CLASSES}
-        return named[jobs.priority]
-    if jobs.preemptible:
-        return CLASSES[50]
-    if jobs.place is Place.PROD and plan.prod_priority and plan.priorities[plan.prod_priority] >= UNSTOPPABLE:
-        return plan.prod_priority
-    return CLASSES[UNSTOPPABLE]
+def priority_class(plan: Plan, jobs: Jobs) -> dict[str, str]:
+    """The class that has their value by the agreement, or by KAI's chart, as a part of a pod's spec. Without one KAI gives them
+    `train`: it is not named where policies would refuse a class so high."""
+    value, highest = priority(plan, jobs), plan.team[jobs.team].highest_priority
+    if plan.access and highest is not None and highest < value:
+        return {}
+    named = {value: name for name, value in {**plan.priorities, **KAI_PRIORITIES}.items()}
+    return {"priorityClassName": named[value]}
 
 
 def _labels(live: Mapping[str, Any]) -> Mapping[str, str]:

@@ -19,11 +19,12 @@ from threading import Event, Thread
 
 import httpx2
 
+from ... import identity
 from .raw import NAMESPACE, Api
 from .replica import RUN_LABEL
 
 ALLOWED_LABEL = "tenancy.dev/verify-allowed"  # on namespace kube-system, "true": verify may run on this cluster
-PREFIX = "verify-"  # of the name of everything that a run makes
+PREFIX = identity.RUN_PREFIX  # of the name of everything that a run makes
 LEASE = "run"
 LASTS = timedelta(seconds=20)  # without a renewal; then the run is dead
 RENEW = 4.0  # seconds
