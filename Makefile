@@ -17,7 +17,7 @@ rehearse: ## The production agreement on a lab of its full size, by `pulumi up`
 down: ## Stop the labs and remove all that `make up` wrote (not the cache of tools)
 	@tools/down
 
-status: setup ## Show each team's guaranteed, lendable, used, lent and borrowed GPUs
+status: setup ## Show who has what on the lab, and what needs attention
 	@$(BIN)/tenancy status
 
 play: setup ## Play the scene again: research borrows what training lends, training comes back

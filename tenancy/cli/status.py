@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from json import dumps
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import common
-from .common import DEFAULT_FILE, WRONG_INPUT, File, Json
+from .common import DEFAULT_FILE, NO, WRONG_INPUT, File, Json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..standing import Attention, Board
+
+SCHEDULERS = ("kueue", "kai")
+FAIL_ON = ("short", "below", "evicted", "waiting")
+"""As in `standing.Attention`, the worst first; what comes after them is nothing to fail on."""
 
 Kubeconfig = Annotated[
     str | None, typer.Option("--kubeconfig", metavar="PATH", help="Default: KUBECONFIG, else the lab's.")
@@ -22,30 +37,174 @@ Scheduler = Annotated[
 ]
 
 
+Watch = Annotated[bool, typer.Option("--watch", "-w", help="Look again and again, until Ctrl-C.")]
+Every = Annotated[float, typer.Option("--every", metavar="SECONDS", min=0.5, help="With --watch: between two looks.")]
+Teams = Annotated[
+    list[str] | None, typer.Option("--team", metavar="TEAM", help="Only this team, with its jobs. Repeatable.")
+]
+Flavors = Annotated[list[str] | None, typer.Option("--flavor", metavar="FLAVOR", help="Only this flavor. Repeatable.")]
+All = Annotated[bool, typer.Option("--all", help="Every line, also of teams that need no attention.")]
+Prometheus = Annotated[bool, typer.Option("--prometheus", help="Print Prometheus' text format.")]
+FailOn = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on",
+        metavar="STATE",
+        help="Exit 1 if a team is in this state or a worse one: short, below, evicted, waiting.",
+    ),
+]
+Reclaim = Annotated[
+    float,
+    typer.Option(
+        "--reclaim",
+        metavar="SECONDS",
+        min=0,
+        help="A job within a guarantee that waits longer makes the promise short.",
+    ),
+]
+
+
 def status(
     file: File = DEFAULT_FILE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     lab: Lab = None,
     scheduler: Scheduler = None,
+    team: Teams = None,
+    flavor: Flavors = None,
+    every_line: All = False,
+    watch: Watch = False,
+    every: Every = 5.0,
+    reclaim: Reclaim = 120.0,
+    fail_on: FailOn = None,
     json: Json = False,
+    prometheus: Prometheus = False,
 ) -> None:
-    """Show each team's guaranteed, lendable, used, lent and borrowed GPUs."""
-    from ..live import clients, reach, usage
+    """Show the agreement beside the truth: who uses, lends and borrows what, who waits, who was stopped, what is short.
 
+    What most needs attention comes first. Exit 0 whatever there is to see, unless --fail-on says otherwise.
+    """
     plan = common.plan_of(file)
-    if scheduler is not None and scheduler not in usage.SCHEDULERS:
-        common.stop(f"--scheduler {scheduler}: there are {' and '.join(usage.SCHEDULERS)}")
+    common.known("team", team or (), plan.team)
+    common.known("flavor", flavor or (), plan.flavor)
+    if json and prometheus:
+        common.stop("--json and --prometheus: choose one")
+    if watch and (prometheus or fail_on):
+        common.stop("--watch shows what there is until Ctrl-C: leave out --prometheus and --fail-on")
+    if fail_on is not None and fail_on not in FAIL_ON:
+        common.stop(f"--fail-on {fail_on}: there are {', '.join(FAIL_ON)}")
+    if scheduler is not None and scheduler not in SCHEDULERS:
+        common.stop(f"--scheduler {scheduler}: there are {' and '.join(SCHEDULERS)}")
+    chosen = Chosen(frozenset(team or ()), frozenset(flavor or ()), every_line)
+
+    from ..live import clients, reach, usage
+    from ..live.status.watch import boards, now
+
+    within = timedelta(seconds=reclaim)
     try:
         client = clients.connect(kubeconfig_of(kubeconfig, context, lab), context)
         scheduler = scheduler or usage.present(client)
-        rows = usage.who_has_what(client, plan, scheduler)
+        if watch:
+            _watch(boards(client, plan, scheduler, within, lambda: time.sleep(every)), chosen, json)
+            return
+        board = now(client, plan, scheduler, within)
     except (reach.Unreachable, usage.NotThere) as error:
         common.stop(str(error), WRONG_INPUT)
+    _print(board, chosen, json, prometheus)
+    if fail_on and any(it.rank <= FAIL_ON.index(fail_on) for it in _states(board, chosen)):
+        raise typer.Exit(NO)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What of a board is meant; empty: all of it."""
+
+    teams: frozenset[str]
+    flavors: frozenset[str]
+    every: bool
+
+
+def _states(board: Board, chosen: Chosen) -> Iterator[Attention]:
+    from ..standing import Attention
+
+    if board.shorts and not chosen.teams:
+        yield Attention.SHORT
+    for it in board.standings:
+        if (not chosen.teams or it.team.name in chosen.teams) and (
+            not chosen.flavors or not it.flavor or it.flavor.name in chosen.flavors
+        ):
+            yield it.attention
+
+
+def _print(board: Board, chosen: Chosen, json: bool, prometheus: bool) -> None:
+    from ..standing import data, terminal
+    from ..standing import prometheus as metrics
+
     if json:
-        common.print_json({"scheduler": scheduler, "teams": usage.as_json(rows)})
+        common.print_json(data.as_json(board, chosen.teams, chosen.flavors))
+    elif prometheus:
+        print(metrics.text(board), end="")
     else:
-        usage.show(rows)
+        terminal.show(board, teams=chosen.teams, flavors=chosen.flavors, every=chosen.every)
+
+
+def _watch(boards: Iterator[Board | str], chosen: Chosen, json: bool) -> None:
+    """Until Ctrl-C: a table that redraws itself on a terminal, else a line for each change; with --json a line for each look."""
+    from ..standing import data, terminal
+
+    out = terminal.console()
+    try:
+        if json:
+            for board in boards:
+                found = (
+                    {"error": board} if isinstance(board, str) else data.as_json(board, chosen.teams, chosen.flavors)
+                )
+                print(dumps(found, ensure_ascii=False), flush=True)
+        elif out.is_terminal:
+            _watch_screen(boards, chosen, out)
+        else:
+            _watch_lines(boards, chosen)
+    except KeyboardInterrupt:
+        return
+
+
+def _watch_screen(boards: Iterator[Board | str], chosen: Chosen, out: Console) -> None:
+    from rich.console import Group, RenderableType
+    from rich.live import Live
+    from rich.text import Text
+
+    from ..standing import terminal
+
+    shown: RenderableType = ""
+    with Live(console=out, auto_refresh=False, vertical_overflow="crop") as live:
+        for board in boards:
+            if isinstance(board, str):
+                live.update(Group(Text(board, "bold red"), shown), refresh=True)
+                continue
+            most = None if chosen.every else max(5, out.height - terminal.AROUND)
+            shown = terminal.render(board, out, teams=chosen.teams, flavors=chosen.flavors, most=most)
+            live.update(shown, refresh=True)
+
+
+def _watch_lines(boards: Iterator[Board | str], chosen: Chosen) -> None:
+    from ..standing import terminal
+    from ..standing.changes import changes
+
+    before: Board | None = None
+    silent = ""
+    for board in boards:
+        if isinstance(board, str):
+            if board != silent:
+                print(board, flush=True)
+            silent = board
+            continue
+        if before is None:
+            terminal.show(board, teams=chosen.teams, flavors=chosen.flavors, every=chosen.every)
+        else:
+            for line in changes(before, board, chosen.teams, chosen.flavors):
+                print(line)
+        sys.stdout.flush()
+        before, silent = board, ""
 
 
 def kubeconfig_of(kubeconfig: str | None, context: str | None, lab: str | None) -> str | None:

@@ -168,14 +168,14 @@ def _of_kai(client: Client, old: Plan, new: Plan) -> Iterator[Job]:
             kind=owner.kind if owner and alone else "PodGroup",
             team=team,
             prod=prod,
-            units={flavor.name: sum(_asks(pod, flavor.resource) for pod in pods)},
+            units={flavor.name: sum(asks(pod, flavor.resource) for pod in pods)},
             priority=max((it.spec.priority or 0 for it in pods if it.spec), default=0),
             since=min(started, default=datetime.now(UTC)),
             uid=first.uid or "",
         )
 
 
-def _asks(pod: Pod, resource: str) -> int:
+def asks(pod: Pod, resource: str) -> int:
     containers = pod.spec.containers if pod.spec else []
     asked = [(it.resources and (it.resources.requests or it.resources.limits)) or {} for it in containers]
     return ceil(sum(parse_quantity(it.get(resource, "0")) or 0 for it in asked))

@@ -1,21 +1,15 @@
 """Who has what, now: each team's promise of a flavor beside what it uses, borrows, and has lent.
 
-A scheduler's status says what each queue uses, and no more: neither Kueue nor KAI says of whose capacity a borrower
-lives (kueue#7538). What can be said follows from the agreement's tree:
-
-- *used* is the usage of all the team's queues;
-- *borrowed* is what it uses beyond its guarantee;
-- *lent*: borrowers take the free pool first, then what others lend and do not use themselves. That total is exact. Its
-  parts are not observable where several teams lend at once, so it is shared out in proportion to what each has idle,
-  in whole units, by largest remainder, ties in the agreement's order.
+Queues' own status says what each uses. What a team borrows and of whose capacity follows from the agreement's tree
+(`standing.lending`). `live.status` reads what else there is to know: who waits, who was stopped, what is short.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from fractions import Fraction
-from math import ceil, floor
+from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -25,7 +19,9 @@ from lightkube.utils.quantity import parse_quantity
 from .. import kai
 from ..agreement.hardware import Hardware, Unit
 from ..kueue import PROD_SUFFIX
-from ..plan import Plan, TeamPlan
+from ..plan import Plan
+from ..promises.model import Place
+from ..standing.lending import POOL, Use, lending
 from .clients import ClusterQueue, KaiQueue
 
 if TYPE_CHECKING:
@@ -59,10 +55,10 @@ def who_has_what(client: Client, plan: Plan, scheduler: str | None = None) -> li
     Raises NotThere when the scheduler does not hold the agreement's queues.
     """
     scheduler = scheduler or present(client)
-    usage = _READERS[scheduler](client, plan)
+    uses = _READERS[scheduler](client, plan)
     rows = []
     for flavor in plan.flavors:
-        rows += _rows(plan, flavor, {team.name: usage.get((team.name, flavor.name), 0) for team in plan.teams})
+        rows += _rows(plan, flavor, {team.name: uses.get((team.name, flavor.name), Use()) for team in plan.teams})
     order = {team.name: place for place, team in enumerate(plan.teams)}
     return sorted(rows, key=lambda row: order[row.team])
 
@@ -75,28 +71,61 @@ def present(client: Client) -> str:
     raise NotThere("neither Kueue nor KAI has a queue in this cluster: pulumi up, or tenancy render and kubectl apply")
 
 
-def idle_lendable(plan: Plan, team: TeamPlan, flavor: str, used: int) -> int:
-    """What of its lendable part the team does not use itself; it uses what it keeps to itself first."""
-    share = team.shares[flavor]
-    return min(share.lendable, max(0, share.guaranteed - used))
+def kueue_places(plan: Plan) -> dict[str, tuple[str, Place]]:
+    """The team and the place of every ClusterQueue of the agreement."""
+    found = {}
+    for team in plan.teams:
+        found[team.name] = (team.name, Place.REGULAR)
+        if team.has_prod:
+            found[team.name + PROD_SUFFIX] = (team.name, Place.PROD)
+    return found
 
 
-def shared_out(total: int, weights: Mapping[str, int]) -> dict[str, int]:
-    """A total in whole parts in proportion to the weights, none larger than its weight; largest remainder first."""
-    whole = sum(weights.values())
-    total = min(total, whole)
-    exact = {name: Fraction(total * weight, whole) if whole else Fraction(0) for name, weight in weights.items()}
-    parts = {name: floor(part) for name, part in exact.items()}
-    rest = total - sum(parts.values())
-    for name in sorted(exact, key=lambda it: parts[it] - exact[it])[:rest]:
-        parts[name] += 1
-    return parts
+def kueue_uses(plan: Plan, queues: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Use]:
+    """By team and flavor, what ClusterQueues say is admitted; one that is not there uses nothing."""
+    units: dict[tuple[str, str], dict[Place, int]] = defaultdict(lambda: defaultdict(int))
+    for name, (team, place) in kueue_places(plan).items():
+        for entry in (queues.get(name, {}).get("status") or {}).get("flavorsUsage") or ():
+            flavor = plan.flavor.get(entry["name"])
+            for resource in entry.get("resources") or ():
+                if flavor and resource["name"] == flavor.resource:
+                    units[team, flavor.name][place] += _whole(resource.get("total"))
+    return {key: Use(by[Place.REGULAR], by[Place.PROD]) for key, by in units.items()}
 
 
-def _rows(plan: Plan, flavor: Hardware, used: Mapping[str, int]) -> list[Row]:
-    borrowed = {team.name: max(0, used[team.name] - team.shares[flavor.name].guaranteed) for team in plan.teams}
-    idle = {team.name: idle_lendable(plan, team, flavor.name, used[team.name]) for team in plan.teams}
-    lent = shared_out(max(0, sum(borrowed.values()) - plan.pool[flavor.name]), idle)
+def kai_places(plan: Plan) -> dict[str, tuple[str, str, Place]]:
+    """The team, the flavor and the place of every Queue of the agreement that jobs name."""
+    found = {}
+    for flavor in plan.flavors:
+        for team in plan.teams:
+            prod, kept = kai.prod_queues(plan, team, flavor), kai.reserved(plan, team, flavor)
+            for name in kai.job_queues(plan, team, flavor):
+                place = Place.PROD if name in prod else Place.RESERVED if name == kept else Place.REGULAR
+                found[name] = (team.name, flavor.name, place)
+    return found
+
+
+def kai_uses(plan: Plan, queues: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Use]:
+    """By team and flavor, what Queues say is allocated of the flavor's resource (a status counts slices as they are, only quota
+    counts them as GPUs). A part of a unit counts as a whole one."""
+    units: dict[tuple[str, str], dict[Place, int]] = defaultdict(lambda: defaultdict(int))
+    kept: dict[tuple[str, str], int] = defaultdict(int)
+    for name, (team, flavor, place) in kai_places(plan).items():
+        status = queues.get(name, {}).get("status") or {}
+        amount = _whole((status.get("allocated") or {}).get(plan.flavor[flavor].resource))
+        units[team, flavor][place] += amount
+        # Of two queues of a prod slice the first is that of what is never lent (kai.names.prod_bases).
+        first = next(iter(kai.prod_queues(plan, plan.team[team], plan.flavor[flavor])), "")
+        if place is Place.RESERVED or (name == first and kai.parts(plan.team[team].shares[flavor]).prod_reserved):
+            kept[team, flavor] += amount
+    return {key: Use(by[Place.REGULAR], by[Place.PROD], by[Place.RESERVED], kept[key]) for key, by in units.items()}
+
+
+def _rows(plan: Plan, flavor: Hardware, uses: Mapping[str, Use]) -> list[Row]:
+    lent: dict[str, int] = defaultdict(int)
+    for loan in lending(plan, flavor, uses):
+        if loan.lender != POOL:
+            lent[loan.lender] += loan.units
     return [
         Row(
             team=team.name,
@@ -105,47 +134,26 @@ def _rows(plan: Plan, flavor: Hardware, used: Mapping[str, int]) -> list[Row]:
             unit=flavor.unit,
             guaranteed=team.shares[flavor.name].guaranteed,
             lendable=team.shares[flavor.name].lendable,
-            used=used[team.name],
+            used=uses[team.name].total,
             lent=lent[team.name],
-            borrowed=borrowed[team.name],
+            borrowed=uses[team.name].borrowed(team.shares[flavor.name]),
         )
         for team in plan.teams
     ]
 
 
-def _kueue(client: Client, plan: Plan) -> dict[tuple[str, str], int]:
-    """Units by (team, flavor): what ClusterQueues say is admitted."""
+def _kueue(client: Client, plan: Plan) -> dict[tuple[str, str], Use]:
     queues = _queues(client, ClusterQueue)
-    wanted = {team.name: [team.name, *([team.name + PROD_SUFFIX] if team.has_prod else [])] for team in plan.teams}
-    _require("ClusterQueue", wanted, queues)
-    usage: dict[tuple[str, str], int] = {}
-    for team, names in wanted.items():
-        for name in names:
-            for entry in (queues[name].get("status") or {}).get("flavorsUsage") or ():
-                flavor = plan.flavor.get(entry["name"])
-                for resource in entry.get("resources") or ():
-                    if flavor and resource["name"] == flavor.resource:
-                        key = (team, flavor.name)
-                        usage[key] = usage.get(key, 0) + _whole(resource.get("total"))
-    return usage
+    _require("ClusterQueue", kueue_places(plan), queues)
+    return kueue_uses(plan, queues)
 
 
-def _kai(client: Client, plan: Plan) -> dict[tuple[str, str], int]:
-    """Units by (team, flavor): what Queues say is allocated of the flavor's resource (a status counts slices as they are,
-    only quota counts them as GPUs). A part of a unit counts as a whole one."""
+def _kai(client: Client, plan: Plan) -> dict[tuple[str, str], Use]:
     if why := kai.refusal(plan):
         raise NotThere(f"KAI has no queues for this agreement: {why}")
     queues = _queues(client, KaiQueue)
-    wanted = {
-        (team.name, flavor.name): kai.job_queues(plan, team, flavor) for flavor in plan.flavors for team in plan.teams
-    }
-    _require("Queue", wanted, queues)
-
-    def allocated(queue: str, flavor: str) -> int:
-        status = queues[queue].get("status") or {}
-        return _whole((status.get("allocated") or {}).get(plan.flavor[flavor].resource))
-
-    return {key: sum(allocated(name, key[1]) for name in names) for key, names in wanted.items()}
+    _require("Queue", kai_places(plan), queues)
+    return kai_uses(plan, queues)
 
 
 _READERS = {"kueue": _kueue, "kai": _kai}
@@ -165,8 +173,8 @@ def _queues(client: Client, kind: Any) -> dict[str, Mapping[str, Any]]:
         raise NotThere(f"the cluster does not let us read: {error}") from None
 
 
-def _require(kind: str, wanted: Mapping[Any, Iterable[str]], there: Mapping[str, Any]) -> None:
-    missing = [name for names in wanted.values() for name in names if name not in there]
+def _require(kind: str, wanted: Iterable[str], there: Mapping[str, Any]) -> None:
+    missing = [name for name in wanted if name not in there]
     if missing:
         shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
         raise NotThere(
@@ -211,8 +219,3 @@ def show(rows: Iterable[Row]) -> None:
     if not console.is_terminal:
         console = Console(width=160, color_system=None)
     console.print(table(rows))
-
-
-def as_json(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """The rows for a program."""
-    return [asdict(row) for row in rows]

@@ -69,14 +69,20 @@ def test_status_reads_the_lab(shared: Folder, tmp_path: Path) -> None:
         ("inference", 8, 0, 0),
     ]
     plain = subprocess.run(command, capture_output=True, text=True, check=True)
-    header = next(line for line in plain.stdout.splitlines() if line.strip())
-    assert header.split() == ["team", "guaranteed", "lendable", "used", "lent", "borrowed"]
+    assert plain.stdout.startswith("Kueue, ") and "no promise short, no job waits" in plain.stdout
+    assert ["training", "16", "0", "–", "–", "–", "–"] in [line.split() for line in plain.stdout.splitlines()]
 
 
 def test_status_says_what_a_cluster_without_the_agreement_lacks(shared: Folder, tmp_path: Path) -> None:
     agreement = tmp_path / "tenancy.toml"
-    agreement.write_text(AGREEMENT.replace("[teams.inference]", "[teams.serving]"))
+    text = AGREEMENT
+    for team in ("training", "research", "inference"):
+        text = text.replace(f"[teams.{team}]", f"[teams.other-{team}]")
+    agreement.write_text(text)
     command = [sys.executable, "-m", "tenancy", "status", str(agreement), "--lab", "shared"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "the cluster has no ClusterQueue serving" in done.stderr and "Traceback" not in done.stderr
+    assert (
+        "the cluster has no ClusterQueue of this agreement (other-training, other-research, " in done.stderr
+        and "Traceback" not in done.stderr
+    )

@@ -1,0 +1,41 @@
+"""What there is to know of a running cluster beside its agreement, in one look."""
+
+from __future__ import annotations
+
+from lightkube import Client
+
+from ...capacity import Report, compare
+from ...plan import Plan
+from ...standing import Seen
+from .. import nodes
+from . import kai, kueue
+from .ask import Asked
+
+
+def look(client: Client, plan: Plan, scheduler: str) -> Seen:
+    """One look. Raises NotThere where the cluster does not hold the agreement, or does not let us read its queues; what else it does
+    not let us read is in `Seen.unread`."""
+    asked = Asked(client)
+    it = _READERS[scheduler](asked, plan)
+    return Seen(
+        scheduler=scheduler,
+        at=asked.at,
+        uses=it.uses,
+        waiting=it.waiting,
+        held_up=it.held_up,
+        evictions=it.evictions,
+        shorts=it.shorts,
+        supply=_supply(asked, plan),
+        unread=tuple(asked.unread),
+    )
+
+
+_READERS = {"kueue": kueue.read, "kai": kai.read}
+
+
+def _supply(asked: Asked, plan: Plan) -> Report | None:
+    try:
+        return compare(plan, nodes.read(asked.client))
+    except nodes.Unreadable as error:
+        asked.unread.append(f"what nodes there are is not known: {error}")
+        return None

@@ -1,0 +1,62 @@
+"""Whether the cluster holds the agreement: its queues and what they hang under, beside what the agreement makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ...identity import reference
+from ...standing import Kind, Short
+from ...standing.words import short_text
+
+Object = Mapping[str, Any]
+Change = tuple[tuple[str, ...], Any, Any]
+"""Where, what is there, what is agreed; None: nothing."""
+
+PUT_BACK = "pulumi refresh and pulumi up put it back; or tenancy render and kubectl apply --server-side"
+STRUCTURE = {"resourceGroups", "flavors", "resources"}  # says nothing beside the names in it
+LIMITS = ("nominalQuota", "borrowingLimit", "lendingLimit")
+MOST_CHANGES = 2
+
+
+def missing(body: Object, team: str, flavor: str) -> Short:
+    return Short(Kind.MISSING, team, flavor, f"{reference(body)} is not on the cluster", PUT_BACK)
+
+
+def changed(live: Object, body: Object, team: str, flavor: str, flavors: Iterable[str]) -> Short | None:
+    """None where it is as agreed. Of a flavor where nothing else of the object differs."""
+    found = list(changes(live.get("spec") or {}, body.get("spec") or {}))
+    if not found:
+        return None
+    of = {next((part for part in where if part in set(flavors)), "") for where, _, _ in found}
+    said = [f"{' '.join(part for part in where if part not in STRUCTURE)} {_value(there)} instead of {_value(agreed)}"
+            for where, there, agreed in found[:MOST_CHANGES]]  # fmt: skip
+    more = f" and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else ""
+    why = f"{reference(body)} is not as agreed: {', '.join(said)}{more}"
+    return Short(Kind.CHANGED, team, flavor or (of.pop() if len(of) == 1 else ""), why, PUT_BACK)
+
+
+def changes(live: Any, wanted: Any, where: tuple[str, ...] = ()) -> Iterator[Change]:
+    """Fields that are not as agreed. What the cluster added is none, but for a limit where the agreement has none."""
+    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+        extra = [key for key in LIMITS if key in live and key not in wanted] if LIMITS[0] in wanted else []
+        for key in (*wanted, *extra):
+            if key != "name" or live.get(key) != wanted.get(key):
+                yield from changes(live.get(key), wanted.get(key), (*where, key))
+    elif isinstance(wanted, list | tuple) and isinstance(live, list) and _alike(live, wanted):
+        for one, other in zip(live, wanted, strict=True):
+            yield from changes(one, other, (*where, *([other["name"]] if "name" in other else [])))
+    elif live != wanted:
+        yield where, live, wanted
+
+
+def _alike(live: list[Any], wanted: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether two lists are of the same things, so that these can be compared one by one."""
+    return len(live) == len(wanted) and all(
+        isinstance(one, Mapping) and isinstance(other, Mapping) and one.get("name") == other.get("name")
+        for one, other in zip(live, wanted, strict=True)
+    )
+
+
+def _value(it: Any) -> str:
+    return "none" if it is None else short_text(str(it), 60)

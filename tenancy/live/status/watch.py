@@ -1,0 +1,45 @@
+"""Looks at a cluster, one after the other, each judged beside the one before it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+from lightkube import Client
+
+from ...plan import Plan
+from ...standing import Board, board
+from ..usage import NotThere
+from . import look
+
+SECOND_LOOK = 3.0  # seconds; Kueue admits a job that fits within one, KAI schedules every second
+
+
+def now(client: Client, plan: Plan, scheduler: str, reclaim: timedelta) -> Board:
+    """One board. Where jobs within a guarantee wait, a second look tells a wait from the moment before a start. Raises NotThere."""
+    first = board(plan, look(client, plan, scheduler), reclaim=reclaim)
+    if not (owed := _owed(first)):
+        return first
+    time.sleep(SECOND_LOOK)
+    return board(plan, look(client, plan, scheduler), reclaim=reclaim, before=owed)
+
+
+def boards(
+    client: Client, plan: Plan, scheduler: str, reclaim: timedelta, sleep: Callable[[], None]
+) -> Iterator[Board | str]:
+    """A board, `sleep()`, and so on without an end; a sentence where the cluster does not say. The first board is a quick one:
+    that something is late it says only later."""
+    owed: set[str] | None = None
+    while True:
+        try:
+            it = board(plan, look(client, plan, scheduler), reclaim=reclaim, before=owed)
+            owed = _owed(it)
+            yield it
+        except NotThere as error:
+            yield str(error)
+        sleep()
+
+
+def _owed(it: Board) -> set[str]:
+    return {job.name for standing in it.standings for job in standing.owed}

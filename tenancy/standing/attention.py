@@ -1,0 +1,201 @@
+"""From what was seen to a standing for each team and flavor, with what needs attention first.
+
+A promise is short when
+
+- the cluster does not hold it: a queue is missing, changed, stopped or inactive;
+- the nodes are not there: less is usable than is guaranteed (`capacity`). Which team lacks is not decided by a scheduler, so this
+  is said of the flavor; of a team only where it lacks whatever the others do;
+- jobs wait that fit into what is left of the guarantee, for longer than a reclaim takes. One look cannot know since when there was
+  room: a job of the team may have ended just now. So it is said of jobs that an earlier look found waiting so as well.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from ..agreement.hardware import Hardware
+from ..capacity import FlavorSupply
+from ..kai import parts
+from ..plan import Plan, Share, TeamPlan
+from ..promises.model import Place
+from .lending import POOL, Loan, Use, lending
+from .model import Attention, Board, Eviction, FlavorStanding, Kind, Part, Seen, Short, Standing, Waiting
+from .words import duration, jobs
+
+RECLAIM = timedelta(minutes=2)
+"""What a reclaim takes at most: jobs that are stopped get 30 s to end by default, and are placed anew after that."""
+CLOSED = (Kind.STOPPED, Kind.MISSING, Kind.INACTIVE)
+NOTHING = Share(0, 0, None, 0)
+
+
+def board(plan: Plan, seen: Seen, *, reclaim: timedelta = RECLAIM, before: Collection[str] | None = None) -> Board:
+    """`before` are the names of jobs that an earlier look found `owed`; None: there was none, and nothing is late yet."""
+    if seen.scheduler == "kai":  # where a job runs so long before another queue may take back its GPUs
+        reclaim += timedelta(seconds=plan.sharing.reclaim_min_runtime or 0)
+    supplies = {it.flavor.name: it for it in seen.supply.flavors} if seen.supply else {}
+    loans = {it.name: lending(plan, it, _uses(plan, seen, it.name)) for it in plan.flavors}
+    shorts = [*seen.shorts, *_of_nodes(supplies.values())]
+    of = _Sorted(plan, seen, shorts, loans)
+    standings = []
+    for team in plan.teams:
+        for flavor in (*plan.flavors, None):
+            it = of.standing(team, flavor, reclaim, before)
+            if flavor or it.attention is not Attention.QUIET:
+                standings.append(it)
+    # Python's sort is stable: ties stay in the agreement's order.
+    standings.sort(key=lambda it: (it.attention.rank, *_urgency(it, seen.at)))
+    flavors = tuple(of.flavor(it, supplies.get(it.name)) for it in plan.flavors)
+    return Board(plan, seen, tuple(standings), flavors, tuple(it for it in shorts if not it.team))
+
+
+def room(share: Share, use: Use, place: Place, scheduler: str) -> int:
+    """What is left of the guarantee for a job of this place, whatever the other places do."""
+    if place is Place.PROD:
+        return share.prod - use.prod
+    if scheduler == "kai":
+        own = parts(share)
+        return own.regular_reserved - use.reserved if place is Place.RESERVED else own.regular_shared - use.regular
+    return share.regular - use.regular
+
+
+class _Sorted:
+    """What was seen, by team and flavor."""
+
+    def __init__(self, plan: Plan, seen: Seen, shorts: Iterable[Short], loans: Mapping[str, Sequence[Loan]]) -> None:
+        self.plan, self.seen, self.loans = plan, seen, loans
+        self.only = plan.flavors[0].name if len(plan.flavors) == 1 else ""
+        """Of what nobody says a flavor, there may be only one."""
+        self.waiting = self._by(seen.waiting)
+        self.held_up = self._by(seen.held_up)
+        self.evictions: dict[tuple[str, str], list[Eviction]] = defaultdict(list)
+        for eviction in seen.evictions:
+            self.evictions[eviction.team, eviction.flavor or self.only].append(eviction)
+        self.shorts: dict[tuple[str, str], list[Short]] = defaultdict(list)
+        for short in shorts:
+            self.shorts[short.team, short.flavor or self.only].append(short)
+        self.lent: dict[tuple[str, str], list[Loan]] = defaultdict(list)
+        self.borrowed: dict[tuple[str, str], list[Loan]] = defaultdict(list)
+        for name, some in loans.items():
+            for loan in some:
+                self.lent[loan.lender, name].append(loan)
+                self.borrowed[loan.borrower, name].append(loan)
+
+    def standing(
+        self, team: TeamPlan, flavor: Hardware | None, reclaim: timedelta, before: Collection[str] | None
+    ) -> Standing:
+        key = team.name, flavor.name if flavor else ""
+        if not flavor and self.only:
+            key = team.name, "-"  # it is all said with the only flavor
+        share = team.shares[flavor.name] if flavor else NOTHING
+        use = self.seen.uses.get(key, Use())
+        waiting = self.waiting[key]
+        owed = [
+            it for it in waiting if not it.own_fault and 0 < it.units <= room(share, use, it.place, self.seen.scheduler)
+        ]
+        late = [it for it in owed if before is not None and it.name in before and self.seen.at - it.since > reclaim]
+        shorts = list(self.shorts[key])
+        if not any(it.kind in CLOSED for it in (*shorts, *self.shorts[team.name, ""])):  # that says it
+            shorts += _late(key, share, use, late, self.seen.at)
+        evictions, borrowed = self.evictions[key], use.borrowed(share)
+        lent = self.lent[key]
+        return Standing(
+            team=team,
+            flavor=flavor,
+            share=share,
+            use=use,
+            lent=sum(it.units for it in lent),
+            lent_about=any(it.sum_about for it in lent),
+            lent_to=_together((it.borrower, it) for it in lent),
+            borrowed=borrowed,
+            borrowed_from=_together((it.lender, it) for it in self.borrowed[key]),
+            waiting=tuple(waiting),
+            owed=tuple(owed),
+            held_up=tuple(it for it in self.held_up[key] if self.seen.at - it.since > reclaim),
+            evictions=tuple(evictions),
+            shorts=tuple(shorts),
+            attention=_attention(bool(shorts), bool(owed), bool(evictions), bool(waiting), bool(borrowed)),
+        )
+
+    def flavor(self, flavor: Hardware, supply: FlavorSupply | None) -> FlavorStanding:
+        loans = self.loans[flavor.name]
+        waiting = [it for team in self.plan.teams for it in self.waiting[team.name, flavor.name]]
+        return FlavorStanding(
+            flavor=flavor,
+            guaranteed=flavor.capacity - self.plan.pool[flavor.name],
+            used=sum(it.total for it in _uses(self.plan, self.seen, flavor.name).values()),
+            lent=sum(it.units for it in loans if it.lender != POOL),
+            from_pool=sum(it.units for it in loans if it.lender == POOL),
+            waiting=tuple(sorted(waiting, key=lambda it: it.since)),
+            shorts=tuple(self.shorts["", flavor.name]),
+            supply=supply,
+        )
+
+    def _by(self, some: Iterable[Waiting]) -> dict[tuple[str, str], list[Waiting]]:
+        found: dict[tuple[str, str], list[Waiting]] = defaultdict(list)
+        for it in sorted(some, key=lambda it: it.since):
+            found[it.team, it.flavor or self.only].append(it)
+        return found
+
+
+def _uses(plan: Plan, seen: Seen, flavor: str) -> dict[str, Use]:
+    return {team.name: seen.uses.get((team.name, flavor), Use()) for team in plan.teams}
+
+
+def _together(loans: Iterable[tuple[str, Loan]]) -> tuple[Part, ...]:
+    """Loans to or from one other as one, the largest first: it may lend from within the department and from without."""
+    units: dict[str, int] = defaultdict(int)
+    about: dict[str, bool] = defaultdict(bool)
+    for other, loan in loans:
+        units[other] += loan.units
+        about[other] |= loan.about
+    return tuple(Part(name, units[name], about[name]) for name in sorted(units, key=lambda it: -units[it]))
+
+
+def _attention(short: bool, owed: bool, evicted: bool, waiting: bool, borrowing: bool) -> Attention:
+    levels = zip(Attention, (short, owed, evicted, waiting, borrowing, True), strict=True)
+    return next(level for level, so in levels if so)
+
+
+def _urgency(it: Standing, now: datetime) -> tuple[float, ...]:
+    """Within a level: the longest wait, then most evictions, then most borrowed."""
+    oldest = min((one.since for one in it.owed or it.waiting), default=now)
+    return -(now - oldest).total_seconds(), -it.evicted, -it.borrowed, -it.lent
+
+
+def _late(key: tuple[str, str], share: Share, use: Use, late: Sequence[Waiting], now: datetime) -> Iterable[Short]:
+    if late:
+        first = late[0]
+        of = (
+            f"{use.prod} of the prod slice of {share.prod}"
+            if first.place is Place.PROD
+            else f"{use.total} of {share.guaranteed}"
+        )
+        wait = "waits" if len(late) == 1 else "wait"
+        told = f": {first.why}" if first.why else ""
+        why = f"{jobs(len(late))} within the guarantee {wait} ({of} in use), {first.name} for {duration(now - first.since)}{told}"
+        yield Short(Kind.LATE, *key, why)
+
+
+def _of_nodes(supplies: Iterable[FlavorSupply]) -> Iterable[Short]:
+    """Of a flavor whose guarantees cannot all be kept: that, and the teams that lack whatever the others do."""
+    for it in supplies:
+        if not it.promises.short:
+            continue
+        usable = it.promises.usable
+        why = (
+            f"{it.promises.short} of {it.flavor.count(it.promises.guaranteed)} guaranteed cannot be kept at once: "
+            f"{usable or 'none'} {'is' if usable < 2 else 'are'} usable"
+        )
+        yield Short(
+            Kind.NODES,
+            "",
+            it.flavor.name,
+            why,
+            "tenancy check --live says which nodes, and how much each team can lack",
+        )
+        for team in it.promises.teams:
+            if team.at_least:
+                why = f"{it.flavor.count(team.guaranteed)} guaranteed, and {usable or 'none'} {'is' if usable < 2 else 'are'} usable"
+                yield Short(Kind.NODES, team.team, it.flavor.name, why)

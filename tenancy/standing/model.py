@@ -1,0 +1,201 @@
+"""What was seen of a cluster, and what it comes to for each team and flavor. All amounts are whole units of the flavor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from ..agreement.hardware import Hardware
+from ..capacity import FlavorSupply, Report
+from ..plan import Plan, Share, TeamPlan
+from ..promises.model import Place
+from .lending import Use
+
+
+class Attention(StrEnum):
+    """What a team and flavor needs, most urgent first."""
+
+    SHORT = "short"
+    """A promise is not kept."""
+    BELOW = "below"
+    """It uses less than its guarantee, and jobs of it that fit into the rest wait: they should start within a reclaim."""
+    EVICTED = "evicted"
+    """Jobs of it were stopped in the last hour."""
+    WAITING = "waiting"
+    """Jobs wait for more than is guaranteed."""
+    BORROWING = "borrowing"
+    QUIET = "quiet"
+
+    @property
+    def rank(self) -> int:
+        return list(Attention).index(self)
+
+
+class Kind(StrEnum):
+    """Why a promise is short."""
+
+    STOPPED = "stopped"
+    """A queue takes no jobs: somebody stopped it."""
+    MISSING = "missing"
+    """An object of the agreement is not on the cluster."""
+    CHANGED = "changed"
+    """An object is not as the agreement has it."""
+    INACTIVE = "inactive"
+    """Kueue says of a queue that it admits nothing."""
+    NODES = "nodes"
+    """Less is usable than is guaranteed."""
+    LATE = "late"
+    """Jobs within the guarantee wait longer than a reclaim takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A promise that is not kept now. `team` empty: it is of all teams or nobody knows of which; `flavor` empty: of all."""
+
+    kind: Kind
+    team: str
+    flavor: str
+    why: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A job that waits. `flavor` is empty where it fits none of the agreement's; `since` is when it was submitted, or stopped last.
+    `own_fault`: it would not start on an empty cluster either. `why` is the scheduler's own text."""
+
+    team: str
+    flavor: str
+    place: Place
+    units: int
+    since: datetime
+    name: str
+    why: str = ""
+    own_fault: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """A job that was stopped, `times` times in the last hour. `flavor` is empty where nothing says it any more."""
+
+    team: str
+    flavor: str
+    name: str
+    times: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A cluster at one moment, by one scheduler. `held_up` are jobs that have quota and whose pods do not run; `supply` is None where
+    nodes could not be read; `unread` says what else is not known, in sentences."""
+
+    scheduler: str
+    at: datetime
+    uses: Mapping[tuple[str, str], Use]
+    """By team and flavor; none is 0."""
+    waiting: tuple[Waiting, ...] = ()
+    held_up: tuple[Waiting, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
+    shorts: tuple[Short, ...] = ()
+    supply: Report | None = None
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Of what a team lends or borrows, what goes to or comes from one other (empty: the free pool)."""
+
+    team: str
+    units: int
+    about: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One team and flavor. `flavor` None: what is of all flavors, or of nobody knows which."""
+
+    team: TeamPlan
+    flavor: Hardware | None
+    share: Share
+    use: Use
+    lent: int
+    lent_about: bool
+    lent_to: tuple[Part, ...]
+    borrowed: int
+    borrowed_from: tuple[Part, ...]
+    waiting: tuple[Waiting, ...]
+    """Longest first."""
+    owed: tuple[Waiting, ...]
+    """Those of them that fit into what is left of the guarantee."""
+    held_up: tuple[Waiting, ...]
+    evictions: tuple[Eviction, ...]
+    shorts: tuple[Short, ...]
+    attention: Attention
+
+    @property
+    def flavor_name(self) -> str:
+        return self.flavor.name if self.flavor else ""
+
+    @property
+    def evicted(self) -> int:
+        return sum(it.times for it in self.evictions)
+
+    @property
+    def waiting_units(self) -> int:
+        return sum(it.units for it in self.waiting)
+
+    @property
+    def beyond(self) -> int:
+        """What it uses that is nobody's to lend."""
+        return self.borrowed - sum(it.units for it in self.borrowed_from)
+
+    def counted(self, units: int) -> str:
+        """An amount in words; the bare number where no flavor says of what."""
+        return self.flavor.count(units) if self.flavor else str(units)
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorStanding:
+    """A flavor, all teams together. `supply` is None where nodes could not be read."""
+
+    flavor: Hardware
+    guaranteed: int
+    used: int
+    lent: int
+    from_pool: int
+    waiting: tuple[Waiting, ...]
+    shorts: tuple[Short, ...]
+    supply: FlavorSupply | None
+
+    @property
+    def usable(self) -> int:
+        return self.supply.promises.usable if self.supply else self.flavor.capacity
+
+    @property
+    def free(self) -> int:
+        return max(0, self.usable - self.used)
+
+
+@dataclass(frozen=True)
+class Board:
+    """All of it. `standings` begin with what most needs attention; `shorts` are those of no one team."""
+
+    plan: Plan
+    seen: Seen
+    standings: tuple[Standing, ...]
+    flavors: tuple[FlavorStanding, ...]
+    shorts: tuple[Short, ...]
+
+    @property
+    def all_shorts(self) -> tuple[Short, ...]:
+        return (*self.shorts, *(short for it in self.standings for short in it.shorts))
+
+    @property
+    def attention(self) -> Attention:
+        """The most urgent of all."""
+        if self.shorts:
+            return Attention.SHORT
+        return min((it.attention for it in self.standings), key=lambda it: it.rank, default=Attention.QUIET)

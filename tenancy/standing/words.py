@@ -1,0 +1,59 @@
+"""Words and short forms of amounts and times, for every form of a standing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from ..evidence.words import plain
+from .lending import POOL
+from .model import Part
+
+MOST_NAMES = 2  # in a cell
+MOST_TEXT = 240  # characters of what a scheduler says: its messages name every flavor
+
+
+def duration(time: timedelta) -> str:
+    """`12s`, `7m`, `3h20m`, `4d6h`: two units at most, rounded down; nothing negative, clocks differ."""
+    seconds = max(0, int(time.total_seconds()))
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if seconds < 60:
+        return f"{seconds}s"
+    if seconds < 3600:
+        return f"{minutes}m"
+    if days < 1:
+        return f"{hours}h{minutes % 60}m" if minutes % 60 else f"{hours}h"
+    return f"{days}d{hours % 24}h" if hours % 24 else f"{days}d"
+
+
+def jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"
+
+
+def parts(some: Sequence[Part], most: int = MOST_NAMES, sum_about: bool = False) -> str:
+    """What goes to, or comes from, whom: `8 research`, `12: 8 research, ~3 serving, 1 of 2 more`; with `most` 0 `12 of 4 teams`, below
+    that `12`. `~` where the split is not known."""
+    total = f"{'~' if sum_about else ''}{sum(it.units for it in some)}"
+    if most < 0:
+        return total
+    if len(some) == 1:
+        return f"{total} {_name(some[0])}"
+    shown = some if len(some) <= most + 1 and most else some[:most]
+    rest = some[len(shown) :]
+    if not shown:
+        pool = any(it.team == POOL for it in rest)
+        teams = len(rest) - pool
+        return f"{total} of {'the free pool and ' if pool else ''}{teams} team{'' if teams == 1 else 's'}"
+    said = [f"{'~' if it.about else ''}{it.units} {_name(it)}" for it in shown]
+    left = sum(it.units for it in rest)
+    return f"{total}: {', '.join([*said, *([f'{left} of {len(rest)} more'] if rest else [])])}"
+
+
+def _name(it: Part) -> str:
+    return it.team if it.team != POOL else "free pool"
+
+
+def short_text(text: str, most: int = MOST_TEXT) -> str:
+    """What somebody else wrote, on one line and not too long."""
+    one = " ".join(plain(text).split())
+    return one if len(one) <= most else f"{one[: most - 1].rstrip()}…"

@@ -1,0 +1,451 @@
+"""The agreement beside the truth: who lends to whom, what needs attention, and how it is shown."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import replace
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from boards import NOW, busy, late, seen, waits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+from rich.cells import cell_len
+from rich.console import Console
+from samples import LAB, ONE_FLAVOR, plan
+from strategies import agreements, as_agreement
+from test_show import many_teams
+
+from tenancy.capacity import Node, compare
+from tenancy.oracle import Oracle
+from tenancy.plan import Plan, make_plan
+from tenancy.promises.model import Place
+from tenancy.standing import (
+    Attention,
+    Board,
+    Eviction,
+    Kind,
+    Part,
+    Short,
+    Standing,
+    Use,
+    board,
+    changes,
+    data,
+    lending,
+    prometheus,
+    shared_out,
+    terminal,
+)
+from tenancy.standing.lending import POOL
+from tenancy.standing.words import duration, short_text
+
+MANY = settings(max_examples=80, deadline=None)
+# 40 GPUs, 36 guaranteed; a and b are a department's.
+DEPARTMENTS = """
+[cluster]
+name = "lab"
+[flavors.gpu]
+nodes = 5
+gpus_per_node = 8
+[departments.d]
+[teams.a]
+department = "d"
+guaranteed = 8
+[teams.b]
+department = "d"
+guaranteed = 8
+[teams.c]
+guaranteed = 12
+[teams.e]
+guaranteed = 8
+"""
+
+
+def of(it: Board, team: str, flavor: str = "gpu") -> Standing:
+    return next(one for one in it.standings if (one.team.name, one.flavor_name) == (team, flavor))
+
+
+def loans(text: str, **used: int) -> dict[tuple[str, str], int]:
+    it = plan(text)
+    found = lending(it, it.flavors[0], {name: Use(units) for name, units in used.items()})
+    return {(one.lender, one.borrower): one.units for one in found}
+
+
+def shown(it: Board, width: int = 160, **options: object) -> str:
+    out = Console(file=StringIO(), width=width, color_system=None)
+    out.print(terminal.render(it, out, **options))  # type: ignore[arg-type]
+    return out.file.getvalue()  # type: ignore[attr-defined]
+
+
+# --- who lends to whom
+
+
+def test_what_is_borrowed_is_a_colleagues_first_then_the_pools_then_others() -> None:
+    """a uses 20 of 8: b of its department has 8 idle, the pool 4; none is left to take of c or e."""
+    assert loans(DEPARTMENTS, a=20) == {("b", "a"): 8, (POOL, "a"): 4}
+    assert loans(DEPARTMENTS, a=25) == {("b", "a"): 8, (POOL, "a"): 4, ("c", "a"): 3, ("e", "a"): 2}
+
+
+def test_what_a_colleague_uses_itself_it_does_not_lend() -> None:
+    assert loans(DEPARTMENTS, a=10, b=7) == {("b", "a"): 1, (POOL, "a"): 1}
+
+
+def test_what_is_never_lent_is_never_shown_as_lent() -> None:
+    """32 GPUs, all guaranteed; inference lends none, and training keeps 8 to itself and uses these first."""
+    assert loans(LAB, research=16) == {("training", "research"): 8}
+    assert loans(LAB, research=12, training=12) == {("training", "research"): 4}
+
+
+def test_what_is_beyond_all_that_is_idle_is_nobodys() -> None:
+    """After guarantees were lowered a team may use more than is there to lend."""
+    it = board(plan(LAB), seen({"research": 20, "training": 8}))
+    assert (of(it, "research").borrowed, of(it, "research").beyond, of(it, "training").lent) == (12, 4, 8)
+    assert "8 training, 4 beyond what is there" in shown(it)
+
+
+def test_a_split_that_is_not_known_is_about() -> None:
+    it = board(plan(DEPARTMENTS), seen({"a": 25}))
+    assert of(it, "a").borrowed_from == (
+        Part("b", 8, False),
+        Part(POOL, 4, False),
+        Part("c", 3, True),
+        Part("e", 2, True),
+    )
+    assert (of(it, "c").lent_about, of(it, "b").lent_about) == (True, False)
+    exact = board(plan(DEPARTMENTS), seen({"a": 40}))  # all that is there: nothing is shared out
+    assert not any(part.about for part in of(exact, "a").borrowed_from) and of(exact, "c").lent == 12
+
+
+def test_two_borrowers_do_not_have_the_same_unit() -> None:
+    four = ONE_FLAVOR.replace("nodes = 4\ngpus_per_node = 8", "nodes = 1\ngpus_per_node = 4")
+    text = four + "".join(f"[teams.{name}]\nguaranteed = 1\n" for name in "abce")
+    assert loans(text, a=2, b=2) == {("c", "a"): 1, ("e", "b"): 1}
+
+
+@given(st.integers(0, 500), st.lists(st.integers(0, 100), min_size=1, max_size=20))
+def test_shares_are_whole_add_up_and_exceed_nothing(total: int, weights: list[int]) -> None:
+    named = {f"team-{place}": weight for place, weight in enumerate(weights)}
+    parts = shared_out(total, named)
+    assert sum(parts.values()) == min(total, sum(weights))
+    assert all(0 <= parts[name] <= weight for name, weight in named.items())
+    assert all(
+        abs(parts[name] * sum(weights) - weight * min(total, sum(weights))) < sum(weights)
+        for name, weight in named.items()
+        if sum(weights)
+    )
+
+
+def test_ties_go_to_the_first_in_the_agreement() -> None:
+    assert shared_out(1, {"a": 1, "b": 1}) == {"a": 1, "b": 0}
+
+
+@st.composite
+def used(draw: st.DrawFn) -> tuple[Plan, dict[str, Use]]:
+    """As Kueue lets teams use it, or not: guarantees may have been lowered since."""
+    it = make_plan(as_agreement(draw(agreements(most_flavors=1))))
+    flavor = it.flavors[0].name
+    if draw(st.booleans()):
+        return it, {team.name: Use(draw(st.integers(0, 20)), draw(st.integers(0, 4))) for team in it.teams}
+    oracle = Oracle(it, flavor)
+    for team in draw(st.permutations(it.teams)):
+        oracle.run(team.name, draw(st.integers(0, 40)))
+        if team.has_prod:
+            oracle.run(team.name, draw(st.integers(0, 8)), prod=True)
+    uses = {}
+    for team in it.teams:
+        prod = oracle.queue(team.name, True).usage if team.has_prod else 0
+        uses[team.name] = Use(oracle.queue(team.name).usage, prod)
+    return it, uses
+
+
+@MANY
+@given(used())
+def test_loans_add_up_and_nobody_lends_what_it_uses_or_keeps(it: tuple[Plan, dict[str, Use]]) -> None:
+    made, uses = it
+    flavor = made.flavors[0]
+    lent, borrowed = defaultdict(int), defaultdict(int)
+    for loan in lending(made, flavor, uses):
+        assert loan.units > 0 and loan.lender != loan.borrower
+        lent[loan.lender] += loan.units
+        borrowed[loan.borrower] += loan.units
+    assert lent.pop(POOL, 0) <= made.pool[flavor.name]
+    idle = made.pool[flavor.name]
+    for team in made.teams:
+        share, use = team.shares[flavor.name], uses[team.name]
+        idle += use.idle(share)
+        assert lent[team.name] <= min(share.lendable, max(0, share.guaranteed - use.total))
+        assert borrowed[team.name] <= max(0, use.total - share.guaranteed)
+        assert not (lent[team.name] and borrowed[team.name])
+    needed = sum(use.borrowed(made.team[name].shares[flavor.name]) for name, use in uses.items())
+    assert sum(borrowed.values()) == min(needed, idle), (
+        "all that is borrowed comes from somebody, as far as there is any"
+    )
+
+
+@MANY
+@given(used())
+def test_a_department_borrows_from_without_only_what_the_tree_says(it: tuple[Plan, dict[str, Use]]) -> None:
+    """The oracle's Cohort of a department is over its own by what its teams need beyond each other's."""
+    made, uses = it
+    flavor = made.flavors[0]
+    oracle = Oracle(made, flavor.name)
+    for team in made.teams:
+        oracle.queue(team.name).usage = uses[team.name].regular
+        if team.has_prod:
+            oracle.queue(team.name, True).usage = uses[team.name].prod
+        elif uses[team.name].prod:
+            return
+    everything = lending(made, flavor, uses)
+    for name, cohort in oracle.departments.items():
+        mine = {team.name for team in made.teams if team.department == name}
+        inwards = sum(one.units for one in everything if one.borrower in mine and one.lender not in mine)
+        outwards = sum(one.units for one in everything if one.lender in mine and one.borrower not in mine)
+        assert inwards <= cohort.over and not (inwards and outwards)
+        if sum(one.units for one in everything) == sum(
+            use.borrowed(made.team[team].shares[flavor.name]) for team, use in uses.items()
+        ):
+            assert inwards == cohort.over
+
+
+# --- what needs attention
+
+
+def attention(it: Board) -> list[tuple[str, str]]:
+    return [(one.team.name, one.attention) for one in it.standings]
+
+
+def test_what_most_needs_attention_comes_first() -> None:
+    text = ONE_FLAVOR + "".join(f"[teams.t{number}]\nguaranteed = 4\n" for number in range(7))
+    it = late(
+        plan(text),
+        seen(
+            {"t1": 6, "t2": 4, "t3": 4},
+            waiting=(waits("t2", 4, 5), waits("t4", 4, 1), waits("t5", 4, 9), waits("t6", 2, 600)),
+            evictions=(Eviction("t3", "gpu", "t3/job", 2, ""),),
+        ),
+    )
+    assert attention(it) == [
+        ("t6", "short"),  # ten hours within its guarantee
+        ("t5", "short"),
+        ("t4", "below"),  # a minute: no longer than a reclaim may take
+        ("t3", "evicted"),
+        ("t2", "waiting"),  # its guarantee is all in use
+        ("t1", "borrowing"),
+        ("t0", "quiet"),
+    ]
+    assert it.attention is Attention.SHORT
+
+
+def test_a_job_within_the_guarantee_is_late_only_when_it_was_seen_to_wait_so_before() -> None:
+    """A job of the team may have ended a moment ago, and the one that waits starts now."""
+    made, look = plan(LAB), seen({"research": 4}, waiting=(waits("research", 4, 60),))
+    assert of(board(made, look), "research").attention is Attention.BELOW
+    (short,) = of(late(made, look), "research").shorts
+    assert short.kind is Kind.LATE
+    assert short.why == "1 job within the guarantee waits (4 of 8 in use), research/job-60 for 1h"
+    assert not late(made, replace(look, waiting=(waits("research", 8, 60),))).all_shorts  # it does not fit
+
+
+def test_a_job_that_would_never_start_makes_no_promise_short() -> None:
+    made, look = plan(LAB), seen(waiting=(waits("research", 4, 60, own_fault=True, why="no flavor"),))
+    assert of(late(made, look), "research").attention is Attention.WAITING
+
+
+@pytest.mark.parametrize(
+    ("place", "use", "owed"),
+    [
+        (Place.PROD, Use(regular=8), True),
+        (Place.PROD, Use(regular=8, prod=4), False),
+        (Place.REGULAR, Use(prod=4), True),
+        (Place.REGULAR, Use(regular=4), False),
+    ],
+)
+def test_a_prod_slice_has_room_of_its_own(place: Place, use: Use, owed: bool) -> None:
+    made = plan(ONE_FLAVOR + "[teams.a]\nguaranteed = 8\nprod = 4\n")
+    it = board(made, seen({"a": use}, waiting=(waits("a", 4, 1, place=place),)))
+    assert bool(of(it, "a").owed) is owed
+
+
+def test_on_kai_a_job_has_room_in_its_own_queue_only() -> None:
+    """training: 8 in the shared tree, 8 never lent. Its runtime before a reclaim is waited for as well."""
+    made = plan(LAB + '[sharing]\nreclaim_min_runtime = "10m"\n')
+    full = Use(regular=8, kept=0)
+    for place, owed in ((Place.REGULAR, False), (Place.RESERVED, True)):
+        look = seen({"training": full}, scheduler="kai", waiting=(waits("training", 4, 11, place=place),))
+        it = late(made, look)
+        assert bool(of(it, "training").owed) is owed and not it.all_shorts
+        assert bool(late(made, replace(look, at=NOW + timedelta(minutes=2))).all_shorts) is owed
+
+
+def test_a_stopped_queue_is_said_once() -> None:
+    stopped = Short(Kind.STOPPED, "research", "", "ClusterQueue/research is stopped")
+    it = late(plan(LAB), seen(shorts=(stopped,), waiting=(waits("research", 4, 60),)))
+    assert of(it, "research").shorts == (stopped,) == it.all_shorts
+
+
+def test_what_nodes_lack_is_said_of_the_flavor_and_of_whom_it_hits_for_certain() -> None:
+    """8 of 32 GPUs are left: training lacks 8 of its 16 whatever the others do; who else lacks nobody knows."""
+    made = plan(LAB)
+    flavor = made.flavors[0]
+    amounts = {"nvidia.com/gpu": 8, "cpu": 8 * flavor.cpu, "memory": 8 * flavor.memory}
+    supply = compare(made, [Node("gpu-0", dict(flavor.node_labels), amounts)])
+    it = board(made, seen(supply=supply))
+    assert [(one.kind, one.team) for one in it.all_shorts] == [(Kind.NODES, ""), (Kind.NODES, "training")]
+    assert it.shorts[0].why == "24 of 32 GPUs guaranteed cannot be kept at once: 8 are usable"
+    assert it.flavors[0].usable == 8 and attention(it)[0] == ("training", "short")
+    assert not board(made, seen(supply=compare(made, [
+        Node(f"gpu-{number}", dict(flavor.node_labels), amounts) for number in range(4)
+    ]))).all_shorts  # fmt: skip
+
+
+def test_what_is_of_no_flavor_has_a_standing_of_its_own() -> None:
+    made = plan(LAB.replace("[flavors.gpu]", "[flavors.other]\nnodes = 1\ngpus_per_node = 8\nnode_labels = { a = 'b' }\n[flavors.gpu]")
+                .replace("= 16\n", "= { gpu = 16 }\n").replace("guaranteed = 8", "guaranteed = { gpu = 8 }")
+                .replace("lendable = 8", "lendable = { gpu = 8 }").replace("lendable = 0", "lendable = { gpu = 0 }"))  # fmt: skip
+    it = board(made, seen(evictions=(Eviction("research", "", "research/gone", 1, ""),)))
+    assert it.standings[0].flavor is None and it.standings[0].evicted == 1
+    assert board(plan(LAB), seen(evictions=(Eviction("research", "", "gone", 1, ""),))).standings[0].flavor
+
+
+# --- what is shown
+
+
+def test_a_small_agreement_is_shown_whole() -> None:
+    out = shown(board(plan(LAB), seen({"research": 16}, waiting=(waits("research", 4, 7),))))
+    rows = [line.split() for line in out.splitlines()]
+    assert "no promise short, 1 job waits, the longest 7m, no evictions in the last hour, 16 of 32 GPUs in use" in out
+    assert ["waiting", "research", "8", "16", "–", "8", "training", "1", "(4", "GPUs)", "7m", "–"] in rows
+    assert ["training", "16", "0", "8", "research", "–", "–", "–"] in rows
+    assert any(row[:1] == ["inference"] for row in rows)
+
+
+def test_a_hundred_teams_of_eleven_flavors_fit_on_a_page() -> None:
+    made = many_teams()
+    it = late(made, busy(made))
+    assert len(it.standings) >= 1100
+    for width in (80, 100, 160):
+        lines = shown(it, width).splitlines()
+        assert len(lines) < 60 and all(cell_len(line) <= width for line in lines)
+        order = [
+            line.split()[0]
+            for line in lines
+            if line.split()[1:2] and line.split()[0] != "SHORT" and "team-" in line.split()[1]
+        ]
+        levels = [level.value for level in Attention]
+        assert order == sorted(order, key=levels.index) and len(order) == terminal.MOST_ROWS
+        assert any(line.startswith("SHORT team-3: ClusterQueue/team-3 is stopped") for line in lines)
+        assert any(line.startswith("not shown: ") for line in lines)
+    whole = shown(it, most=None)
+    assert len(whole.splitlines()) > 1100 and "not shown" not in whole
+
+
+def test_filters_leave_what_is_asked_for_and_name_jobs() -> None:
+    made = many_teams(20)
+    look = seen(
+        {"team-1": 20}, flavor="a100-80-10gb", waiting=(waits("team-1", 8, 3, flavor="a100-80-10gb", why="no room"),)
+    )
+    out = shown(board(made, look), teams=["team-1"], flavors=["a100-80-10gb"])
+    assert "waits 3m  team-1/job-3, 8 GPUs: no room" in out
+    assert "team-2 " not in out and "a100-80-20gb" not in out
+
+
+def test_names_and_messages_of_others_are_text() -> None:
+    """Markup, a terminal's escapes, a text that turns around, and one without an end."""
+    evil = "[bold red]x[/]\x1b[2J\u202e\n{}" + "y" * 5000
+    look = seen(
+        waiting=(waits("research", 4, 60, name=evil, why=evil),),
+        shorts=(Short(Kind.CHANGED, "research", "", evil, evil),),
+        evictions=(Eviction("research", "gpu", evil, 1, evil),),
+        unread=(evil,),
+    )
+    it = late(plan(LAB), look)
+    out = shown(it, teams=["research"]) + "".join(changes.changes(board(plan(LAB), seen()), it))
+    assert "\x1b" not in out and "\u202e" not in out
+    assert "[bold red]x[/]" in out and out.count("y") < 5000
+
+
+def test_data_is_json_and_says_all_numbers() -> None:
+    made = plan(DEPARTMENTS)
+    it = board(made, seen({"a": 25}, waiting=(waits("a", 4, 2),), evictions=(Eviction("b", "gpu", "b/job", 2, "why"),)))
+    found = json.loads(json.dumps(data.as_json(it)))
+    assert [one["team"] for one in found["teams"]] == ["b", "a", "c", "e"]
+    a = found["teams"][1]
+    assert a["borrowed_from"][:3] == [
+        {"team": "b", "units": 8, "about": False},
+        {"team": None, "units": 4, "about": False},
+        {"team": "c", "units": 3, "about": True},
+    ]
+    assert a["waiting"] == {"jobs": 1, "units": 4, "longest_seconds": 120, "within_guarantee": 0}
+    assert found["teams"][0]["evictions"] == [{"job": "b/job", "times": 2, "why": "why"}]
+    assert found["flavors"][0]["lent"] == 13 and found["flavors"][0]["from_pool"] == 4
+
+
+def test_prometheus_reads_it_back() -> None:
+    made = many_teams(20)
+    it = late(made, busy(made))
+    families = {one.name: one for one in text_string_to_metric_families(prometheus.text(it))}
+    assert families.keys() == prometheus.HELP.keys()
+    assert all(one.type == "gauge" and one.documentation for one in families.values())
+    for name, number in (
+        ("used", lambda one: one.use.total),
+        ("lent", lambda one: one.lent),
+        ("borrowed", lambda one: one.borrowed),
+    ):
+        read = {(one.labels["team"], one.labels["flavor"]): one.value for one in families[f"tenancy_{name}"].samples}
+        assert {key: value for key, value in read.items() if value} == {
+            (one.team.name, one.flavor_name): number(one) for one in it.standings if number(one)
+        }
+    loaned = sum(one.value for one in families["tenancy_loan"].samples)
+    assert loaned == sum(one.borrowed - one.beyond for one in it.standings) > 0
+    (short,) = families["tenancy_promise_short"].samples
+    assert (short.labels["team"], short.labels["kind"], short.value) == ("team-3", "stopped", 1)
+
+
+@given(st.text())
+def test_labels_are_escaped(name: str) -> None:
+    # A carriage return and the like end no line in Prometheus' format, but its Python parser splits there.
+    name = "".join(char for char in name if char.isprintable() or char == "\n")
+    line = prometheus._line("m", {"a": name, "b": "x"}, 1)
+    assert "\n" not in line
+    (family,) = text_string_to_metric_families(line + "\n")
+    assert family.samples[0].labels == {"a": name, "b": "x"}
+
+
+def test_changes_are_lines_of_what_became_different() -> None:
+    made = plan(LAB)
+    before = board(made, seen())
+    stopped = Short(Kind.STOPPED, "inference", "", "ClusterQueue/inference is stopped")
+    after = board(made, seen({"research": 16}, waiting=(waits("research", 4, 1),), shorts=(stopped,)))
+    assert list(changes.changes(before, after)) == [
+        "12:00:00 SHORT inference: ClusterQueue/inference is stopped",
+        "12:00:00 research gpu: in use 0 → 16, borrowed 0 → 8 (8 training), jobs wait 0 → 1",
+        "12:00:00 training gpu: lent 0 → 8 (8 research)",
+    ]
+    assert next(changes.changes(after, before)) == "12:00:00 no longer short (stopped): inference"
+    assert not list(changes.changes(after, after))
+    assert not list(changes.changes(before, after, teams=["nobody"]))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-5, "0s"),
+        (59, "59s"),
+        (60, "1m"),
+        (3599, "59m"),
+        (3600, "1h"),
+        (12_000, "3h20m"),
+        (86_400 * 4 + 3600 * 6, "4d6h"),
+    ],
+)
+def test_times_are_short(seconds: int, said: str) -> None:
+    assert duration(timedelta(seconds=seconds)) == said
+
+
+def test_what_is_not_known_is_said() -> None:
+    assert "not known: what nodes there are" in shown(board(plan(LAB), seen(unread=("what nodes there are: no",))))
+    assert short_text("a\n b\tc") == "a b c"

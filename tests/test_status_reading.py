@@ -1,0 +1,369 @@
+"""What a cluster's objects say of jobs and queues, read without a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from lightkube.models.core_v1 import EventSeries, ObjectReference
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.resources.core_v1 import Event, Namespace
+from samples import LAB, ONE_FLAVOR, plan
+
+from tenancy import kai, kueue
+from tenancy.live.clients import ClusterQueue, Cohort, KaiQueue, LocalQueue, ResourceFlavor, Workload
+from tenancy.live.status import kueue as of_kueue
+from tenancy.live.status.ask import Asked, Read
+from tenancy.live.status.objects import changed, changes
+from tenancy.live.usage import NotThere
+from tenancy.plan import Plan
+from tenancy.promises.model import Place
+from tenancy.standing import Kind, Use
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+KINDS = {"ClusterQueue": ClusterQueue, "Cohort": Cohort, "ResourceFlavor": ResourceFlavor, "Queue": KaiQueue}
+# Two kinds of GPUs and CPUs; jobs name a GPU flavor by its label.
+FLAVORS = """
+[cluster]
+name = "lab"
+[flavors.small]
+nodes = 2
+gpus_per_node = 8
+node_labels = { product = "small" }
+[flavors.large]
+nodes = 2
+gpus_per_node = 8
+node_labels = { product = "large" }
+[flavors.plain]
+nodes = 1
+cpu_per_node = 64
+memory_per_node = "64Gi"
+[teams.a]
+guaranteed = { large = 8, plain = "8 cpu" }
+[teams.b]
+guaranteed = { small = 8 }
+prod = { small = 4 }
+"""
+
+
+class Cluster(Asked):
+    """Answers from a table of objects by kind; a kind whose entry is a sentence may not be read."""
+
+    def __init__(self, objects: dict[Any, Any]) -> None:
+        super().__init__(client=None, at=NOW)  # type: ignore[arg-type]
+        self.objects = objects
+
+    def must(self, kind: Any, **options: Any) -> list[Any]:
+        found = self.objects.get(kind, [])
+        if isinstance(found, str):
+            raise NotThere(found)
+        return list(found)
+
+
+def cluster(it: Plan, **jobs: Any) -> dict[Any, Any]:
+    """The agreement as it should be, with a LocalQueue `default` (and `prod`) in a namespace for each team."""
+    made: dict[Any, Any] = {kind: [] for kind in KINDS.values()}
+    for body in kueue.objects(it):
+        if body["kind"] in KINDS:
+            made[KINDS[body["kind"]]].append(KINDS[body["kind"]].from_dict(deepcopy(body)))
+    queues = {name: place for name, (_, place) in of_kueue.kueue_places(it).items()}
+    made[LocalQueue] = [
+        LocalQueue.from_dict({
+            "metadata": {"name": "prod" if place is Place.PROD else "default", "namespace": name.removesuffix("-prod")},
+            "spec": {"clusterQueue": name},
+        })
+        for name, place in queues.items()
+    ]  # fmt: skip
+    made[Namespace] = [
+        Namespace(metadata=ObjectMeta(name=f"ns-{it.name}", labels={"tenancy.dev/team": it.name})) for it in it.teams
+    ]
+    return made
+
+
+def ago(minutes: float) -> str:
+    return (NOW - timedelta(minutes=minutes)).isoformat()
+
+
+def workload(
+    team: str,
+    name: str = "job",
+    *,
+    minutes: float = 10,
+    asks: dict[str, str] | None = None,
+    pods: int = 1,
+    selector: dict[str, str] | None = None,
+    queue: str = "default",
+    conditions: Iterable[tuple[str, str, str, float]] = (),
+    active: bool = True,
+    **status: Any,
+) -> Any:
+    container = {"name": "work", "resources": {"requests": asks or {"nvidia.com/gpu": "4", "cpu": "32"}}}
+    template = {"spec": {"containers": [container], "nodeSelector": selector or {}}}
+    told = [
+        {"type": kind, "status": so, "reason": reason, "message": f"{reason} it says", "lastTransitionTime": ago(when)}
+        for kind, so, reason, when in conditions
+    ]
+    return Workload.from_dict({
+        "metadata": {
+            "name": f"job-{name}-1a2b", "namespace": team, "uid": f"{team}-{name}", "creationTimestamp": ago(minutes),
+            "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": "u"}],
+        },
+        "spec": {"queueName": queue, "active": active, "podSets": [{"name": "main", "count": pods, "template": template}]},
+        "status": {"conditions": told, **status},
+    })  # fmt: skip
+
+
+def event(
+    uid: str,
+    minutes: float,
+    *,
+    reason: str = "EvictedDueToPreempted",
+    count: int = 0,
+    space: str = "a",
+    message: str = "",
+) -> Event:
+    when = NOW - timedelta(minutes=minutes)
+    return Event(
+        involvedObject=ObjectReference(kind="Workload", uid=uid, name="job-gone-1a2b", namespace=space),
+        metadata=ObjectMeta(name=f"{uid}-{minutes}", namespace=space),
+        reason=reason,
+        message=message,
+        eventTime=when,
+        series=EventSeries(count=count, lastObservedTime=when) if count else None,
+    )
+
+
+def read(it: Plan, **more: list[Any]) -> tuple[Read, list[str]]:
+    there = cluster(it)
+    there |= {{"workloads": Workload, "events": Event, "local": LocalQueue}[key]: some for key, some in more.items()}
+    asked = Cluster(there)
+    return of_kueue.read(asked, it), asked.unread
+
+
+# --- jobs that wait
+
+
+def test_a_job_that_waits_has_its_units_its_time_and_kueues_reason() -> None:
+    waiting = workload("research", pods=3, minutes=7, conditions=[("QuotaReserved", "False", "WaitingForQuota", 6)])
+    (found,) = read(plan(LAB), workloads=[waiting])[0].waiting
+    assert (found.team, found.flavor, found.place, found.units) == ("research", "gpu", Place.REGULAR, 12)
+    assert found.since == NOW - timedelta(minutes=7) and found.name == "research/job"
+    assert found.why == "WaitingForQuota it says" and not found.own_fault
+
+
+@pytest.mark.parametrize(
+    ("conditions", "active", "waits"),
+    [
+        ([], True, True),
+        ([("QuotaReserved", "True", "QuotaReserved", 5)], True, False),
+        ([("Finished", "True", "Succeeded", 5)], True, False),
+        ([("QuotaReserved", "False", "Pending", 5)], False, False),
+    ],
+)
+def test_only_what_could_get_quota_waits(conditions: Any, active: bool, waits: bool) -> None:
+    job = workload("research", conditions=conditions, active=active)
+    assert bool(read(plan(LAB), workloads=[job])[0].waiting) is waits
+
+
+def test_a_job_that_was_stopped_waits_since_then() -> None:
+    stopped = [("QuotaReserved", "False", "Pending", 4), ("Evicted", "True", "Preempted", 5)]
+    (found,) = read(plan(LAB), workloads=[workload("research", minutes=90, conditions=stopped)])[0].waiting
+    assert found.since == NOW - timedelta(minutes=5)
+
+
+def test_a_job_that_no_cluster_would_start_is_told_apart() -> None:
+    job = workload("research", conditions=[("QuotaReserved", "False", "ExceedsMaxQuota", 4)])
+    assert read(plan(LAB), workloads=[job])[0].waiting[0].own_fault
+
+
+@pytest.mark.parametrize(
+    ("team", "asks", "selector", "flavor", "units"),
+    [
+        ("a", {"nvidia.com/gpu": "4"}, {}, "large", 4),  # its own guarantee, though small comes first
+        ("b", {"nvidia.com/gpu": "4"}, {}, "small", 4),
+        ("b", {"nvidia.com/gpu": "4"}, {"product": "large"}, "large", 4),
+        ("a", {"nvidia.com/gpu": "4"}, {"product": "other"}, "", 0),
+        ("a", {"cpu": "2500m"}, {}, "plain", 3),
+        ("a", {"nvidia.com/gpu": "2", "cpu": "4"}, {"zone": "z"}, "large", 2),  # a key that no flavor has says nothing
+        ("a", {"example.com/other": "1"}, {}, "", 0),
+    ],
+)
+def test_a_job_that_waits_is_counted_for_a_flavor_it_may_have(
+    team: str, asks: dict[str, str], selector: dict[str, str], flavor: str, units: int
+) -> None:
+    (found,) = read(plan(FLAVORS), workloads=[workload(team, asks=asks, selector=selector)])[0].waiting
+    assert (found.flavor, found.units) == (flavor, units)
+
+
+def test_a_prod_job_is_known_by_its_queue_and_a_strangers_is_only_counted() -> None:
+    jobs = [workload("b", queue="prod"), workload("b", "x", queue="nowhere"), workload("elsewhere", "y")]
+    found, unread = read(plan(FLAVORS), workloads=jobs)
+    assert [it.place for it in found.waiting] == [Place.PROD]
+    assert unread == ["2 of the jobs that wait name a queue that is not the agreement's"]
+
+
+def test_jobs_with_quota_whose_pods_do_not_run_are_held_up() -> None:
+    admission = {"clusterQueue": "research", "podSetAssignments": [
+        {"name": "main", "flavors": {"cpu": "gpu", "nvidia.com/gpu": "gpu"}, "resourceUsage": {"nvidia.com/gpu": "4", "cpu": "32"}}
+    ]}  # fmt: skip
+    told = [("QuotaReserved", "True", "", 9), ("Admitted", "True", "", 9), ("PodsReady", "False", "WaitForStart", 9)]
+    found, _ = read(plan(LAB), workloads=[workload("research", conditions=told, admission=admission)])
+    assert [(it.name, it.units, it.since) for it in found.held_up] == [("research/job", 4, NOW - timedelta(minutes=9))]
+    assert not found.waiting
+
+
+# --- evictions
+
+
+def stopped(count: int, when: float = 5, **more: Any) -> Any:
+    told = [
+        ("QuotaReserved", "False", "Pending", when),
+        ("Evicted", "True", "Preempted", when),
+        ("Preempted", "True", "InCohortReclamation", when),
+    ]
+    return workload(
+        "research",
+        conditions=told,
+        schedulingStats={"evictions": [{"reason": "Preempted", "underlyingCause": "", "count": count}]},
+        **more,
+    )
+
+
+def evicted(*workloads: Any, events: list[Event] | None = None) -> list[tuple[str, str, int, str]]:
+    found, _ = read(plan(LAB), workloads=list(workloads), events=events or [])
+    return [(it.team, it.flavor, it.times, it.why) for it in found.evictions]
+
+
+def test_kueues_own_count_goes_for_a_job_made_within_the_hour() -> None:
+    events = [event("research-job", 5, count=2)]
+    assert evicted(stopped(3, minutes=50), events=events) == [("research", "gpu", 3, "taken back by its owner")]
+
+
+def test_of_an_older_job_events_tell_and_never_more_than_kueue_counts() -> None:
+    assert (
+        evicted(stopped(7, minutes=90), events=[event("research-job", 5), event("research-job", 30, count=2)])[0][2]
+        == 3
+    )
+    assert evicted(stopped(2, minutes=90), events=[event("research-job", 5, count=9)])[0][2] == 2
+    assert evicted(stopped(7, minutes=90))[0][2] == 1  # its condition
+    assert not evicted(stopped(7, when=61, minutes=90))
+    assert not evicted(stopped(7, when=61, minutes=90), events=[event("research-job", 61)])
+    assert not evicted(stopped(7, when=61, minutes=90), events=[event("research-job", 5, reason="Admitted")])
+
+
+def test_a_job_that_is_gone_is_its_namespaces_teams() -> None:
+    why = "Preempted to accommodate a workload (UID: x) due to prioritization in the ClusterQueue; preemptor path: /lab/research"
+    events = [event("gone", 5, space="ns-research", message=why), event("stranger", 5, space="other")]
+    assert evicted(events=events) == [("research", "", 1, "higher priority in its queue")]
+
+
+# --- queues
+
+
+def test_a_cluster_that_is_as_agreed_has_nothing_short() -> None:
+    for text in (LAB, FLAVORS):
+        found, unread = read(plan(text))
+        assert not found.shorts and not unread
+
+
+def alter(there: dict[Any, Any], kind: Any, name: str, change: Any) -> dict[Any, Any]:
+    for one in there[kind]:
+        if one.metadata.name == name:
+            change(one)
+    return there
+
+
+def shorts(it: Plan, there: dict[Any, Any]) -> list[tuple[str, str, str, str]]:
+    return [(one.kind.value, one.team, one.flavor, one.why) for one in of_kueue.read(Cluster(there), it).shorts]
+
+
+def test_a_stopped_queue_is_short_with_the_way_back() -> None:
+    it = plan(FLAVORS)
+    there = alter(cluster(it), ClusterQueue, "b-prod", lambda one: one["spec"].update(stopPolicy="HoldAndDrain"))
+    (short,) = of_kueue.read(Cluster(there), it).shorts
+    assert (short.kind, short.team, short.flavor) == (Kind.STOPPED, "b", "")
+    assert (
+        short.why
+        == "ClusterQueue/b-prod is stopped (HoldAndDrain): no job of it starts, and those that ran were stopped"
+    )
+    assert short.remedy == """kubectl patch clusterqueue b-prod --type merge -p '{"spec":{"stopPolicy":"None"}}'"""
+
+
+def test_a_missing_queue_is_the_teams_and_a_missing_cohort_everybodys() -> None:
+    it = plan(FLAVORS)
+    there = cluster(it)
+    there[ClusterQueue] = [one for one in there[ClusterQueue] if one.metadata.name != "a"]
+    there[Cohort] = [one for one in there[Cohort] if one.metadata.name != "lab"]
+    assert shorts(it, there) == [
+        ("missing", "", "", "Cohort/lab is not on the cluster"),
+        ("missing", "a", "", "ClusterQueue/a is not on the cluster"),
+    ]
+
+
+def test_a_number_that_somebody_changed_is_named_with_the_one_agreed() -> None:
+    it = plan(FLAVORS)
+
+    def less(one: Any) -> None:
+        (row,) = [row for row in one["spec"]["resourceGroups"][0]["flavors"] if row["name"] == "large"]
+        row["resources"][2]["nominalQuota"] = "2"
+
+    def limited(one: Any) -> None:
+        one["spec"]["resourceGroups"][0]["flavors"][0]["resources"][2]["borrowingLimit"] = "0"
+
+    changed_queue = alter(cluster(it), ClusterQueue, "a", less)
+    assert shorts(it, changed_queue) == [
+        ("changed", "a", "large", "ClusterQueue/a is not as agreed: large nvidia.com/gpu nominalQuota 2 instead of 8")
+    ]
+    changed_cohort = alter(cluster(it), Cohort, "b", limited)
+    assert shorts(it, changed_cohort) == [
+        ("changed", "b", "small", "Cohort/b is not as agreed: small nvidia.com/gpu borrowingLimit 0 instead of none")
+    ]
+    selector = alter(cluster(it), ResourceFlavor, "small", lambda one: one["spec"]["nodeLabels"].update(product="x"))
+    assert shorts(it, selector) == [
+        ("changed", "", "small", "ResourceFlavor/small is not as agreed: nodeLabels product x instead of small")
+    ]
+
+
+def test_what_the_cluster_adds_is_no_change() -> None:
+    wanted = {"a": 1, "rows": [{"name": "x", "value": "1"}]}
+    assert not list(changes({"a": 1, "b": 2, "rows": [{"name": "x", "value": "1", "more": "y"}]}, wanted))
+    assert list(changes({"a": 1, "rows": [{"name": "y", "value": "1"}]}, wanted)) == [
+        (("rows",), [{"name": "y", "value": "1"}], [{"name": "x", "value": "1"}])
+    ]
+
+
+def test_kais_queues_are_compared_too() -> None:
+    it = plan(LAB)
+    bodies = {body["metadata"]["name"]: body for body in kai.objects(it) if body["kind"] == "Queue"}
+    live = deepcopy(bodies["research"])
+    assert changed(live, bodies["research"], "research", "gpu", it.flavor) is None
+    live["spec"]["resources"]["gpu"]["quota"] = 4
+    short = changed(live, bodies["research"], "research", "gpu", it.flavor)
+    assert short and short.why == "Queue/research is not as agreed: gpu quota 4 instead of 8"
+
+
+def test_without_a_queue_of_the_agreement_there_is_no_status() -> None:
+    with pytest.raises(NotThere, match=r"no ClusterQueue of this agreement \(training, research, inference…\)"):
+        of_kueue.read(Cluster({}), plan(LAB))
+
+
+def test_what_may_not_be_read_is_said_and_the_rest_is_shown() -> None:
+    it = plan(LAB)
+    there = cluster(it) | {Workload: "no: workloads", Cohort: "no: cohorts", Event: "no: events"}
+    there[ClusterQueue][1]["status"] = {
+        "flavorsUsage": [{"name": "gpu", "resources": [{"name": "nvidia.com/gpu", "total": "8"}]}]
+    }
+    asked = Cluster(there)
+    found = of_kueue.read(asked, it)
+    assert found.uses["research", "gpu"] == Use(8) and not found.shorts
+    assert len(asked.unread) == 3 and "jobs that wait and evictions are not known: no: workloads" in asked.unread
+
+
+def test_a_plan_without_flavors_of_its_name_is_no_error() -> None:
+    made = plan(ONE_FLAVOR + "[teams.a]\nguaranteed = 8\n")
+    there = cluster(made)
+    there[ClusterQueue][0]["status"] = {"flavorsUsage": [{"name": "old", "resources": [{"name": "cpu", "total": "1"}]}]}
+    assert of_kueue.read(Cluster(there), made).uses == {}
