@@ -86,3 +86,21 @@ ON_THE_LAB = (
         classes={"build-preemptible": 40, "build": 60},
     ),
 )
+
+BY_NAME = {it.name: it for it in ON_THE_LAB}
+# Applied together where none decides what another is about.
+TOGETHER = tuple(
+    tuple(BY_NAME[name] for name in names)
+    for names in (
+        ("the limit of what is shared is lifted",),
+        (
+            "training may use more than it never lends",
+            "training weighs nothing",
+            "the lower priority is the higher, and a job that is never stopped may be",
+        ),
+        ("training's quota is lowered",),
+        ("what training never lends is put among what is shared",),
+        ("jobs are left alone for an hour before they are reclaimed",),
+        ("inference's limit is one GPU short",),
+    )
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from tenancy.promises.kai import kai_checks
 from tenancy.promises.model import Check
 
 from .kai_jobs import Jobs, until
-from .mutations_kai import ON_THE_LAB, Mutation
+from .mutations_kai import ON_THE_LAB, TOGETHER, Mutation
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -71,15 +71,27 @@ def test_every_promise_holds_and_nothing_is_left_nor_touched(client: Client, pla
     until(lambda: not left(client), lambda: left(client))
 
 
-@pytest.mark.skip(reason="seen on a busy machine only; to be timed on a quiet one before it gates")
-@pytest.mark.parametrize("mutation", ON_THE_LAB, ids=[it.name.replace(" ", "-") for it in ON_THE_LAB])
-def test_a_fault_breaks_what_it_is_about_and_nothing_else(client: Client, plan: Plan, mutation: Mutation) -> None:
-    with applied(client, mutation):
-        run = verify(client, plan, chosen(plan, *mutation.breaks, *mutation.spares), name=safety.new_name())
-    assert broken(run) == set(mutation.breaks), {outcome.check.name: outcome.why for outcome in run.outcomes}
+@pytest.mark.parametrize("mutations", TOGETHER, ids=[it[0].name.replace(" ", "-") for it in TOGETHER])
+def test_a_fault_breaks_what_it_is_about_and_nothing_else(
+    client: Client, plan: Plan, mutations: tuple[Mutation, ...]
+) -> None:
+    breaks = {name for it in mutations for name in it.breaks}
+    with ExitStack() as there:
+        for it in mutations:
+            there.enter_context(applied(client, it))
+        run = verify(
+            client,
+            plan,
+            chosen(plan, *breaks, *(name for it in mutations for name in it.spares)),
+            name=safety.new_name(),
+        )
+    assert broken(run) == breaks, {outcome.check.name: outcome.why for outcome in run.outcomes}
 
 
-@pytest.mark.skip(reason="seen on a busy machine only; to be timed on a quiet one before it gates")
+def test_every_fault_is_in_one_batch() -> None:
+    assert sorted(it.name for batch in TOGETHER for it in batch) == sorted(it.name for it in ON_THE_LAB)
+
+
 def test_half_a_gang_is_seen(client: Client, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a PodGroup has no minimum of members, as those that KAI makes of a plain Job, some of its pods start."""
     made = kai_objects.Template.objects
