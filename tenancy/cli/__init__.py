@@ -14,7 +14,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it searches
 
 import typer
 
-from . import adopt, agreement, diff, lab, manifests, show, status, verify
+from . import adopt, agreement, diff, lab, manifests, show, status, verify, why
 
 OF_LAB = ("lightkube", "httpx2", "psutil", "trustme")  # what the extra `lab` brings
 
@@ -32,6 +32,7 @@ app.command()(manifests.render)
 app.command()(diff.diff)
 app.command()(agreement.schema)
 app.command()(status.status)
+app.command()(why.why)
 app.command()(verify.verify)
 app.command("import")(adopt.adopt)
 app.add_typer(lab.app, name="lab")

@@ -1,0 +1,15 @@
+from ..plan import Plan
+from . import kai, kueue
+from .find import NotFound, Wanted, find
+from .model import Answer
+from .snapshot import Snapshot
+from .words import text
+
+__all__ = ["ANSWERS", "Answer", "NotFound", "Snapshot", "Wanted", "explain", "text"]
+
+ANSWERS = {"kueue": kueue.answer, "kai": kai.answer}
+
+
+def explain(plan: Plan, snapshot: Snapshot, wanted: Wanted, scheduler: str) -> Answer:
+    """Raises NotFound where there is no such job, or several."""
+    return ANSWERS[scheduler](plan, snapshot, find(snapshot, wanted))

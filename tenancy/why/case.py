@@ -1,0 +1,318 @@
+"""What is known of a job on Kueue: its Workload, its queue and who is before it there, its team and what that has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from ..access.namespaces import DEFAULT_QUEUE
+from ..agreement.hardware import HOSTNAME, Hardware
+from ..kueue import topology_of
+from ..plan import Plan, TeamPlan
+from . import held as holding
+from .amounts import Asks, PodSet, of_pod
+from .find import Target
+from .history import Story
+from .model import State
+from .room import Room
+from .snapshot import (
+    NONE,
+    Object,
+    Snapshot,
+    condition,
+    created,
+    is_true,
+    labels_of,
+    name_of,
+    owners_of,
+    space_of,
+    spec_of,
+    status_of,
+    time,
+    uid_of,
+)
+from .times import since, span
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the answer is made of."""
+
+    plan: Plan
+    snapshot: Snapshot
+    target: Target
+
+    @property
+    def workload(self) -> Object:
+        assert self.target.workload is not None
+        return self.target.workload
+
+    @property
+    def now(self) -> datetime:
+        return self.snapshot.now
+
+    @property
+    def named(self) -> str:
+        return f"{self.target} ({self.target.kind})"
+
+    @cached_property
+    def asks(self) -> Asks:
+        sets = spec_of(self.workload).get("podSets") or ()
+        return Asks(tuple(_pod_set(it) for it in sets))
+
+    @cached_property
+    def held(self) -> list[holding.Held]:
+        return holding.of_kueue(self.plan, self.snapshot)
+
+    @cached_property
+    def team(self) -> TeamPlan | None:
+        """Whose queue it is in."""
+        return self.plan.team.get(self.place[0]) if self.place else None
+
+    @property
+    def place(self) -> tuple[str, bool] | None:
+        return holding.queues(self.plan).get(self.cluster_queue)
+
+    @property
+    def local(self) -> str:
+        return str(spec_of(self.workload).get("queueName") or "")
+
+    @cached_property
+    def cluster_queue(self) -> str:
+        return cluster_queue_of(self.snapshot, self.workload)
+
+    @property
+    def owner(self) -> str:
+        """The team of the namespace; empty where it is nobody's."""
+        space = self.snapshot.get("Namespace", self.target.namespace)
+        return labels_of(space).get(self.plan.team_label, "") if space else ""
+
+    @property
+    def state(self) -> State:
+        it = self.workload
+        if is_true(it, "Finished"):
+            return State.FINISHED
+        if is_true(it, "QuotaReserved"):
+            if is_true(it, "Evicted"):
+                return State.STOPPING
+            if not is_true(it, "Admitted"):
+                return State.STARTING
+            pods = self.pods
+            running = [pod for pod in pods if status_of(pod).get("phase") in ("Running", "Succeeded")]
+            return State.RUNNING if len(running) >= self.asks.count else State.STARTING
+        if spec_of(it).get("active") is False:
+            return State.HELD
+        return State.STOPPED if is_true(it, "Evicted") else State.WAITING
+
+    @cached_property
+    def story(self) -> Story:
+        return Story(self.plan, self.snapshot, self.workload)
+
+    @cached_property
+    def pods(self) -> list[Object]:
+        def mine(pod: Object) -> bool:
+            return uid_of(pod) in self.target.uids or any(it["uid"] in self.target.uids for it in owners_of(pod))
+
+        return [it for it in self.snapshot.of("Pod") if space_of(it) == self.target.namespace and mine(it)]
+
+    # --- the waiting queue
+
+    @cached_property
+    def line(self) -> list[Object]:
+        """All that waits in its ClusterQueue, in Kueue's order: priority, then age."""
+        waiting = [
+            it
+            for it in self.snapshot.of("Workload")
+            if not is_true(it, "QuotaReserved")
+            and not is_true(it, "Finished")
+            and spec_of(it).get("active") is not False
+            and cluster_queue_of(self.snapshot, it) == self.cluster_queue
+        ]
+        return sorted(
+            waiting,
+            key=lambda it: (
+                -int(spec_of(it).get("priority") or 0),
+                str(it["metadata"].get("creationTimestamp")),
+                uid_of(it),
+            ),
+        )
+
+    @property
+    def before(self) -> list[str]:
+        names: list[str] = []
+        for it in self.line:
+            if uid_of(it) == uid_of(self.workload):
+                return names
+            names.append(job_of(it))
+        return []
+
+    def queue_text(self) -> str:
+        local = f"LocalQueue {self.target.namespace}/{self.local}" if self.local else "no LocalQueue"
+        if not self.cluster_queue:
+            return local
+        text = f"{self.cluster_queue} ({local})"
+        if self.team and self.place and self.place[1]:
+            text += f", the prod slice of {self.team.name}"
+        if len(self.line) > 1 and not is_true(self.workload, "QuotaReserved") and not self.plan.sharing.usage:
+            before = self.before
+            text += f"; {_nth(len(before) + 1)} of {len(self.line)} that wait there"
+            if before:
+                text += f", after {', '.join(before[:3])}{' and more' if len(before) > 3 else ''}"
+        return text
+
+    # --- in words
+
+    def headline(self) -> str:
+        state = self.state
+        at = {
+            name: since(time(condition(self.workload, name).get("lastTransitionTime")), self.now)
+            for name in ("Admitted", "QuotaReserved")
+        }
+        flavors = sorted({flavor for it in self.assignments() for flavor in (it.get("flavors") or {}).values()})
+        on = f" on {', '.join(flavors)}" if flavors else ""
+        if state is State.RUNNING:
+            return f"{self.named} runs{on}. It started {at['Admitted']}."
+        if state is State.STARTING:
+            return f"{self.named} got its quota{on} {at['QuotaReserved']}, and does not run yet."
+        if state is State.STOPPING:
+            return f"{self.named} is being stopped."
+        waited = span((self.now - (created(self.workload) or self.now)).total_seconds())
+        if state is State.HELD:
+            return (
+                f"{self.named} was stopped, and Kueue leaves it alone."
+                if self.story.stop
+                else f"{self.named} is switched off."
+            )
+        if state is State.STOPPED and self.story.stop:
+            return f"{self.named} was stopped {self.story.stop.ago}, and waits to start again."
+        return f"{self.named} waits. It was submitted {waited} ago."
+
+    def assignments(self) -> list[Object]:
+        return list((status_of(self.workload).get("admission") or NONE).get("podSetAssignments") or ())
+
+    def asks_text(self) -> str:
+        flavors = self.asks.flavors(self.plan)
+        text = self.asks.in_words(self.plan)
+        if flavors and len(flavors) < len(self.plan.flavors):
+            text += f"; flavor {' or '.join(it.name for it in flavors)}"
+        priority = str((spec_of(self.workload).get("priorityClassRef") or NONE).get("name") or "")
+        return text + (f"; priority {priority}" if priority else "")
+
+    def names(self, message: str) -> str:
+        return self.story.names(message)
+
+    # --- by the agreement
+
+    @cached_property
+    def rooms(self) -> Mapping[str, Room]:
+        """By flavor, those that its pods may have; those of which its team can have none only where there are no others."""
+        rooms = {it.name: room for it in self.asks.flavors(self.plan) if (room := self.room(it))}
+        return {name: room for name, room in rooms.items() if room.most} or rooms
+
+    def room(self, flavor: Hardware) -> Room | None:
+        """None where its queue is not the agreement's."""
+        if self.team is None or self.place is None:
+            return None
+        priority = int(spec_of(self.workload).get("priority") or 0)
+        return Room(self.plan, flavor, self.team, self.place[1], self.asks.units(flavor), priority, self.held)
+
+    def fits_nodes(self, flavor: Hardware) -> bool:
+        """Whether its pods are no larger than the flavor's nodes, which have the level that it requires."""
+        tree = topology_of(self.plan, flavor)
+        levels = tree.levels if tree else ()
+        required = {it.level for it in self.asks.pods if it.required}
+        return self.asks.largest(flavor) <= flavor.units_per_node and required <= set(levels)
+
+    @property
+    def not_before(self) -> datetime | None:
+        return time((status_of(self.workload).get("requeueState") or NONE).get("requeueAt"))
+
+    @cached_property
+    def context(self) -> Mapping[str, Any]:
+        plan, team, space = self.plan, self.team.name if self.team else "", self.target.namespace
+        local = [name_of(it) for it in self.snapshot.of("LocalQueue") if space_of(it) == space]
+        labels = (
+            f"{it.name}: {', '.join(f'{key}={value}' for key, value in it.node_labels.items())}" for it in plan.flavors
+        )
+        levels = sorted({"host" if it.level == HOSTNAME else it.level for it in self.asks.pods if it.level})
+        required = any(it.required for it in self.asks.pods)
+        return {
+            "job": str(self.target),
+            "team": team,
+            "namespace": space,
+            "queue": self.cluster_queue,
+            "queues": " or ".join(local) or f"{DEFAULT_QUEUE} (the namespace has no LocalQueue yet)",
+            "team_label": plan.team_label,
+            "owner": team or "TEAM",
+            "outsider": self._outsider(),
+            "resources": ", ".join(plan.resources),
+            "selectors": "; ".join(labels),
+            "topologies": ", ".join(dict.fromkeys(level for it in plan.topologies for level in it.levels))
+            or "it has none",
+            "levels": f"all its pods must share one {' and one '.join(levels)}; " if levels and required else "",
+            "together": f"enough in one {levels[0]}" if levels and required else "enough for all its pods",
+            "excluded": "",
+            "checks": self._checks(),
+            "stopped": self._stop_policy(),
+        }
+
+    def _outsider(self) -> str:
+        space, owner = self.target.namespace, self.owner
+        if owner:
+            return f"Namespace {space} is {owner}'s, and the queue {self.cluster_queue} is not."
+        return f"Namespace {space} is no team's (it has no label {self.plan.team_label}), so it may not use the queue {self.cluster_queue}."
+
+    def _checks(self) -> str:
+        checks = status_of(self.workload).get("admissionChecks") or ()
+        return ", ".join(
+            f"{it.get('name')} is {it.get('state')}{': ' + it['message'] if it.get('message') else ''}" for it in checks
+        )
+
+    def _stop_policy(self) -> str:
+        queue = self.snapshot.get("ClusterQueue", self.cluster_queue) or NONE
+        local = self.snapshot.get("LocalQueue", self.local, self.target.namespace) or NONE
+        for it in (queue, local):
+            policy = spec_of(it).get("stopPolicy") or "None"
+            if policy != "None":
+                return f" (stopPolicy: {policy})"
+        for it in (queue, local):
+            active = condition(it, "Active")
+            if active.get("status") == "False" and active.get("message"):
+                return f" ({active['message']})"
+        return ""
+
+
+def _pod_set(it: Object) -> PodSet:
+    template = it.get("template") or NONE
+    spec, topology = template.get("spec") or NONE, it.get("topologyRequest") or NONE
+    level = str(topology.get("required") or topology.get("preferred") or "")
+    return PodSet(
+        str(it.get("name")),
+        int(it.get("count") or 0),
+        of_pod(spec),
+        spec.get("nodeSelector") or {},
+        level,
+        bool(topology.get("required")),
+    )
+
+
+def cluster_queue_of(snapshot: Snapshot, workload: Object) -> str:
+    if admission := status_of(workload).get("admission"):
+        return str(admission.get("clusterQueue"))
+    local = snapshot.get("LocalQueue", str(spec_of(workload).get("queueName") or ""), space_of(workload))
+    return str(spec_of(local).get("clusterQueue") or "") if local else ""
+
+
+def job_of(workload: Object) -> str:
+    return f"{space_of(workload)}/{holding.owner(workload)[1]}"
+
+
+def _nth(number: int) -> str:
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def counted(what: str, number: int) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,176 @@
+"""Which object a name means: a job of any kind, a Workload, a PodGroup, or one of its pods."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .snapshot import Object, Snapshot, name_of, owners_of, space_of, uid_of
+
+SHORT = {
+    "wl": "workload",
+    "po": "pod",
+    "pods": "pod",
+    "jobs": "job",
+    "workloads": "workload",
+    "pg": "podgroup",
+    "jobsets": "jobset",
+}
+JOBS = (
+    "Job",
+    "JobSet",
+    "TrainJob",
+    "PodGroup",
+    "Pod",
+)  # kinds that a snapshot holds as such; others are known by their Workload
+DEEP = 6  # owners of owners, at most
+
+
+class NotFound(Exception):
+    """One line: what there is none of, and which names are near."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """`kind` in lower case, `namespace`: both empty where they are not said."""
+
+    name: str
+    namespace: str = ""
+    kind: str = ""
+
+    @classmethod
+    def parse(cls, text: str, namespace: str = "") -> Wanted:
+        """`NAME`, `KIND/NAME`, `NAMESPACE/NAME`, or `NAMESPACE/KIND/NAME`. One word before a slash is a kind where it is one of a
+        job and a namespace was given otherwise, or none has that name (`find` decides). Raises ValueError."""
+        parts = text.split("/")
+        if not all(parts) or len(parts) > 3:
+            raise ValueError(
+                f"{text!r} names no job: NAME, NAMESPACE/NAME or KIND/NAME, as in research/train or job/train"
+            )
+        if len(parts) == 1:
+            return cls(parts[0], namespace)
+        first = SHORT.get(parts[0].lower(), parts[0].lower())
+        if len(parts) == 3:
+            return cls(parts[2], parts[0], SHORT.get(parts[1].lower(), parts[1].lower()))
+        if namespace or _is_kind(first):
+            return cls(parts[1], namespace, first)
+        return cls(parts[1], parts[0])
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, (self.namespace, self.kind, self.name)))
+
+
+def _is_kind(word: str) -> bool:
+    return word in {"workload", *(it.lower() for it in JOBS)} or (word.endswith("job") and len(word) > 3)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is asked about: the job that a person made, and what a scheduler made of it."""
+
+    kind: str
+    namespace: str
+    name: str
+    uids: frozenset[str]
+    """Of the job, and of all that it owns and is owned by on the way to the object that was named."""
+    body: Object | None = None
+    """The job itself, where it was read."""
+    workload: Object | None = None
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+def find(snapshot: Snapshot, wanted: Wanted) -> Target:
+    """Raises NotFound, also where it means several jobs."""
+    targets: dict[tuple[str, str, str], Target] = {}
+    for kind, it in snapshot.all():
+        if _named(kind, it, wanted):
+            one = _target(snapshot, kind, it)
+            targets.setdefault((one.namespace, one.kind, one.name), one)
+        elif kind == "Workload" and (not wanted.namespace or space_of(it) == wanted.namespace):
+            for owner in owners_of(it):
+                if owner["name"] == wanted.name and wanted.kind in ("", owner["kind"].lower()):
+                    one = _target(snapshot, kind, it)
+                    targets.setdefault((one.namespace, one.kind, one.name), one)
+    if len(targets) == 1:
+        return next(iter(targets.values()))
+    if targets:
+        several = [f"{it.namespace}/{it.kind.lower()}/{it.name}" for it in targets.values()]
+        raise NotFound(f"{wanted} may be any of {', '.join(sorted(several)[:8])}: say which")
+    raise NotFound(_absent(snapshot, wanted))
+
+
+def _named(kind: str, it: Object, wanted: Wanted) -> bool:
+    if kind not in (*JOBS, "Workload") or name_of(it) != wanted.name:
+        return False
+    if wanted.kind not in ("", kind.lower()):
+        return False
+    return not wanted.namespace or space_of(it) == wanted.namespace
+
+
+def _target(snapshot: Snapshot, kind: str, it: Object) -> Target:
+    """Upwards by owners, as far as there are any; downwards by them again for the Workload."""
+    uids = {uid_of(it)}
+    named = it
+    for _ in range(DEEP):
+        owner = next(iter(owners_of(it)), None)
+        if owner is None:
+            break
+        uids.add(str(owner["uid"]))
+        above = next(((above, one) for above, one in snapshot.all() if uid_of(one) == owner["uid"]), None)
+        if above is None:
+            return _with_workload(snapshot, owner["kind"], space_of(it), owner["name"], uids, None, kind, named)
+        kind_above, it = above
+        kind = kind_above
+    return _with_workload(snapshot, kind, space_of(it), name_of(it), uids, it, kind, named)
+
+
+def _with_workload(
+    snapshot: Snapshot,
+    kind: str,
+    namespace: str,
+    name: str,
+    uids: set[str],
+    body: Object | None,
+    named_kind: str,
+    named: Object,
+) -> Target:
+    uids |= {uid_of(it) for kind_of, it in snapshot.all() if kind_of in JOBS and _owned(it, uids)}
+    workloads = [it for it in snapshot.of("Workload") if uid_of(it) in uids or _owned(it, uids)]
+    # One made anew for a changed job stands beside the finished one it replaces.
+    workloads.sort(key=lambda it: str(it["metadata"].get("creationTimestamp")))
+    return Target(kind, namespace, name, frozenset(uids), body, workloads[-1] if workloads else None)
+
+
+def _owned(it: Object, uids: set[str]) -> bool:
+    return any(owner["uid"] in uids for owner in owners_of(it))
+
+
+def _absent(snapshot: Snapshot, wanted: Wanted) -> str:
+    spaces = {name_of(it) for it in snapshot.of("Namespace")}
+    if wanted.namespace and spaces and wanted.namespace not in spaces:
+        near = difflib.get_close_matches(wanted.namespace, spaces, n=3)
+        return f"there is no namespace {wanted.namespace}" + (f"; there is {', '.join(near)}" if near else "")
+    here = dict.fromkeys(_names(snapshot, wanted.namespace))
+    kind = wanted.kind or "job, Workload or pod"
+    said = f"there is no {kind} {wanted.name}" + (f" in namespace {wanted.namespace}" if wanted.namespace else "")
+    by_name = {name.rpartition("/")[2]: name for name in reversed(here)}
+    near = difflib.get_close_matches(wanted.name, by_name, n=4, cutoff=0.5)
+    shown = [by_name[name] for name in near]
+    if shown:
+        return f"{said}; there is {', '.join(shown)}"
+    if here:
+        return f"{said}; there is {', '.join(list(here)[:8])}{' and more' if len(here) > 8 else ''}"
+    return f"{said}, nor any other job"
+
+
+def _names(snapshot: Snapshot, namespace: str) -> Iterator[str]:
+    for kind, it in snapshot.all():
+        if namespace and space_of(it) != namespace:
+            continue
+        if kind == "Workload":
+            yield from (f"{space_of(it)}/{owner['name']}" for owner in owners_of(it))
+        if kind in JOBS and not owners_of(it):
+            yield f"{space_of(it)}/{name_of(it)}"

@@ -1,0 +1,452 @@
+"""A job on KAI: what its pods, its PodGroup and the events on that say, by the table of reasons and the queues' own numbers.
+
+KAI 0.12 takes each pod of a Job for itself, unless a PodGroup says that they start together: so a job may run in part. Of a
+queue that is not there it says nothing at all. Who was stopped for whom stands in events only, which a cluster keeps an hour.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from .. import kai
+from ..agreement.hardware import Hardware
+from ..plan import Plan, TeamPlan
+from .amounts import Asks, PodSet, of_pod, whole, with_part
+from .find import Target
+from .held import Held, of_kai
+from .model import Answer, Holder, Reason, Said, State, When
+from .reasons import Match, explain, match
+from .room import holds, listed, of_guaranteed
+from .snapshot import (
+    NONE,
+    Object,
+    Snapshot,
+    condition,
+    created,
+    event_time,
+    is_true,
+    labels_of,
+    name_of,
+    notes_of,
+    owners_of,
+    space_of,
+    spec_of,
+    status_of,
+    uid_of,
+)
+from .table import EVICT, KAI, SCHEDULED
+from .times import since
+from .when import NEVER
+
+KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+QUEUE_LABEL, POD_GROUP = "kai.scheduler/queue", "pod-group-name"
+DEFAULT_PRIORITY = "train"  # of pods that name none; Deployments get inference
+# What the podgrouper calls the PodGroup of a pod: pg-<pod>-<uid of its owner>
+GROUP = re.compile(r"^pg-(?P<pod>.+?)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+EXCLUDED = re.compile(r"(?P<count>\d+) (?P<what>node\(s\)[^.]*)")
+
+
+def answer(plan: Plan, snapshot: Snapshot, target: Target) -> Answer:
+    return Case(plan, snapshot, target).answer()
+
+
+@dataclass(frozen=True)
+class Case:
+    plan: Plan
+    snapshot: Snapshot
+    target: Target
+
+    # --- what is there
+
+    @cached_property
+    def pods(self) -> list[Object]:
+        def mine(pod: Object) -> bool:
+            if uid_of(pod) in self.target.uids or any(it["uid"] in self.target.uids for it in owners_of(pod)):
+                return True
+            return notes_of(pod).get(POD_GROUP) in self.groups
+
+        return [it for it in self.snapshot.of("Pod") if space_of(it) == self.target.namespace and mine(it)]
+
+    @cached_property
+    def groups(self) -> set[str]:
+        """Names of its PodGroups: of a gang there is one, and a Job has one a pod."""
+        mine = (it for it in self.snapshot.of("PodGroup") if space_of(it) == self.target.namespace)
+        names = {
+            name_of(it)
+            for it in mine
+            if uid_of(it) in self.target.uids or any(one["uid"] in self.target.uids for one in owners_of(it))
+        }
+        named = (it for it in self.snapshot.of("Pod") if uid_of(it) in self.target.uids)
+        return names | {notes_of(it)[POD_GROUP] for it in named if POD_GROUP in notes_of(it)}
+
+    @property
+    def running(self) -> list[Object]:
+        return [it for it in self.pods if status_of(it).get("phase") == "Running"]
+
+    @property
+    def waiting(self) -> list[Object]:
+        return [it for it in self.pods if status_of(it).get("phase") in (None, "Pending")]
+
+    @property
+    def wanted(self) -> int:
+        """How many pods it is to have."""
+        spec = spec_of(self.target.body) if self.target.body else NONE
+        return int(spec.get("parallelism") or spec.get("minMember") or len(self.pods) or 1)
+
+    @property
+    def suspended(self) -> bool:
+        return spec_of(self.target.body or NONE).get("suspend") is True
+
+    @property
+    def named(self) -> str:
+        return f"{self.target} ({self.target.kind})"
+
+    @property
+    def state(self) -> State:
+        body = self.target.body
+        if body and any(is_true(body, it) for it in ("Complete", "Failed")):
+            return State.FINISHED
+        if not self.pods:
+            return State.OUTSIDE if not self.groups and not self.queue_name else State.WAITING
+        if len(self.running) >= self.wanted:
+            return State.RUNNING
+        if self.running:
+            return State.STARTING
+        if all(status_of(it).get("phase") in ("Succeeded", "Failed") for it in self.pods):
+            return State.FINISHED
+        return State.STOPPED if self.evictions else State.WAITING
+
+    @cached_property
+    def asks(self) -> Asks:
+        """Of a Job its template, as often as it wants pods; else its pods, those that ask for the same together."""
+        template = spec_of(self.target.body or NONE).get("template") or NONE
+        if self.target.kind == "Job" and template:
+            spec = template.get("spec") or NONE
+            each = with_part(of_pod(spec), (template.get("metadata") or NONE).get("annotations") or {})
+            return Asks((PodSet("", self.wanted, each, spec.get("nodeSelector") or {}),))
+        kinds: dict[str, list[PodSet]] = {}
+        for it in self.pods:
+            each = with_part(of_pod(spec_of(it)), notes_of(it))
+            kinds.setdefault(str(sorted(each.items())), []).append(
+                PodSet("", 1, each, spec_of(it).get("nodeSelector") or {})
+            )
+        return Asks(tuple(replace(several[0], count=len(several)) for several in kinds.values()))
+
+    # --- queues
+
+    @cached_property
+    def queue_name(self) -> str:
+        """As its pods say it, or what makes them."""
+        bodies = [*self.pods, *([self.target.body] if self.target.body else [])]
+        for it in bodies:
+            template = (spec_of(it).get("template") or NONE).get("metadata") or NONE
+            named = labels_of(it).get(QUEUE_LABEL) or (template.get("labels") or NONE).get(QUEUE_LABEL) or ""
+            named = named or (spec_of(it).get("queue") if self.target.kind == "PodGroup" else "") or ""
+            if named:
+                return str(named)
+        return ""
+
+    @cached_property
+    def queues(self) -> dict[str, Object]:
+        return {name_of(it): it for it in self.snapshot.of("Queue")}
+
+    @cached_property
+    def place(self) -> tuple[TeamPlan, Hardware] | None:
+        """The team and the flavor of its queue."""
+        for team in self.plan.teams:
+            for flavor in self.plan.flavors:
+                if self.queue_name in kai.job_queues(self.plan, team, flavor):
+                    return team, flavor
+        return None
+
+    @property
+    def owner(self) -> str:
+        space = self.snapshot.get("Namespace", self.target.namespace)
+        return labels_of(space).get(self.plan.team_label, "") if space else ""
+
+    def right_queues(self) -> str:
+        team = self.plan.team.get(self.owner)
+        if team is None:
+            return f"one of its team (namespace {self.target.namespace} has no label {self.plan.team_label})"
+        names = [name for flavor in self.plan.flavors for name in kai.job_queues(self.plan, team, flavor)]
+        return " or ".join(names)
+
+    def numbers(self, name: str) -> tuple[int, int, int]:
+        """Quota, limit (−1: none) and what is in use of a queue, in GPUs. A Queue's own status comes late: pods are counted."""
+        it = self.queues.get(name, NONE)
+        gpu = (spec_of(it).get("resources") or NONE).get("gpu") or NONE
+        below = {name, *(one for one, body in self.queues.items() if spec_of(body).get("parentQueue") == name)}
+        return int(float(gpu.get("quota") or 0)), int(float(gpu.get("limit") or 0)), self.used(below)
+
+    def used(self, queues: AbstractSet[str]) -> int:
+        resource = self.place[1].resource if self.place else "nvidia.com/gpu"
+        running = (it for it in self.snapshot.of("Pod") if status_of(it).get("phase") == "Running")
+        mine = (it for it in running if labels_of(it).get(QUEUE_LABEL) in queues)
+        return whole(
+            sum((with_part(of_pod(spec_of(it)), notes_of(it)).get(resource, Fraction(0)) for it in mine), Fraction(0))
+        )
+
+    def queue_text(self) -> str:
+        if not self.queue_name:
+            return "none is named"
+        if self.queue_name not in self.queues:
+            return f"{self.queue_name}, which is not there"
+        quota, limit, used = self.numbers(self.queue_name)
+        parent = str(spec_of(self.queues[self.queue_name]).get("parentQueue") or "")
+        text = f"{self.queue_name}: {used} in use, quota {quota}" + (f", limit {limit}" if limit >= 0 else "")
+        if parent in self.queues:
+            above, most, all_of_it = self.numbers(parent)
+            text += f"; in {parent}: {all_of_it} in use, quota {above}" + (f", limit {most}" if most >= 0 else "")
+        return text
+
+    # --- why
+
+    def answer(self) -> Answer:
+        state = self.state
+        about = Answer(
+            job=str(self.target),
+            kind=self.target.kind,
+            scheduler="kai",
+            state=state,
+            headline=self.headline(state),
+            asks=self.asks.in_words(self.plan) if self.pods else "",
+            queue=self.queue_text() if state is not State.FINISHED else "",
+            history=tuple(self.history()) if state is not State.FINISHED else (),
+        )
+        if state in (State.RUNNING, State.FINISHED):
+            return about
+        matches, said = self.told()
+        reasons = [explain(it, self.context(it)) for it in matches]
+        if not reasons and said:
+            reasons = [Reason("unknown", "KAI says why in words that are not known here; they stand below.")]
+        elif not reasons and self.suspended:
+            by = (
+                "; its label names a queue of Kueue, which starts it"
+                if labels_of(self.target.body or NONE).get(KUEUE_LABEL)
+                else ""
+            )
+            reasons = [
+                Reason("suspended", f"The {self.target.kind} is suspended, so it has no pods for KAI to look at{by}.")
+            ]
+        elif not reasons and (gone := self.wanted - len(self.pods)) > 0 and not self.waiting:
+            text = f"{_pods(gone)} of it do not exist: they were stopped, and the {self.target.kind} has not made them again yet."
+            reasons = [Reason("no-pods", text)]
+        elif not reasons:
+            reasons = [Reason("not-told", "KAI has not said why.")]
+        never = any(it.row.never for it in matches)
+        return replace(
+            about,
+            reasons=tuple(reasons),
+            holders=() if never else tuple(self.holders({it.key for it in reasons})),
+            reclaim=() if never else tuple(self.reclaims(matches)),
+            help=tuple(dict.fromkeys(it.help for it in reasons if it.help)),
+            when=When(NEVER, NEVER, True) if never else self.when(matches),
+            said=tuple(said),
+        )
+
+    def headline(self, state: State) -> str:
+        if state is State.FINISHED:
+            return f"{self.named} has ended."
+        if state is State.OUTSIDE:
+            return f"{self.named} has no pods, and names no queue of KAI."
+        if state is State.RUNNING:
+            return f"{self.named} runs: {_pods(len(self.running))}."
+        if state is State.STARTING:
+            return f"{self.named} runs in part: {len(self.running)} of {_pods(self.wanted)} run, {self.wanted - len(self.running)} wait."
+        times = [it for one in [self.target.body, *self.pods] if one and (it := created(one))]
+        age = since(min(times), self.snapshot.now) if times else "at an unknown time"
+        if state is State.STOPPED:
+            return f"{self.named} was stopped, and waits to start again."
+        return f"{self.named} waits. It was submitted {age}."
+
+    def told(self) -> tuple[list[Match], list[Said]]:
+        """By the queue that it names, its PodGroup's events, and what is said of its pods; the same of several pods once."""
+        found: list[Match] = list(self._of_queue())
+        said: list[Said] = []
+        for event in self.snapshot.of("Event"):
+            about = event.get("involvedObject") or NONE
+            if (
+                event.get("reason") == "NotReady"
+                and about.get("name") in self.groups
+                and about.get("namespace") == self.target.namespace
+            ):
+                message = str(event.get("message") or "")
+                found += [
+                    it for it in match(KAI, "NotReady", "NotReady", message) if len(self.pods) < int(it.groups["pods"])
+                ][:1]
+                said.append(Said("KAI", "event on its PodGroup", "NotReady", message))
+        for pod in self.waiting:
+            it = condition(pod, SCHEDULED)
+            if it.get("status") == "False" and it.get("message"):
+                message = str(it["message"])
+                found += match(KAI, SCHEDULED, str(it.get("reason")), message)
+                said.append(Said("KAI", f"pod {name_of(pod)}", str(it.get("reason") or ""), message))
+        rows = {it.row.key: it for it in reversed(found)}
+        words = {it.message.replace(it.where.removeprefix("pod "), ""): it for it in reversed(said)}
+        return [rows[key] for key in dict.fromkeys(it.row.key for it in found)], list(words.values())[::-1]
+
+    def _of_queue(self) -> Iterator[Match]:
+        if self.queue_name and self.queue_name not in self.queues:
+            yield from match(KAI, "Queue", "", "no queue")
+        elif not self.queue_name and "default-queue" not in self.queues:
+            yield from match(KAI, "Queue", "", "no label")
+        elif any(spec_of(it).get("parentQueue") == self.queue_name for it in self.queues.values()) and self.queue_name:
+            yield from match(KAI, "Queue", "", "parent")
+
+    def context(self, found: Match) -> dict[str, str]:
+        named = found.groups.get("queue", self.queue_name)
+        priority = next(
+            (str(spec_of(it).get("priorityClassName")) for it in self.pods if spec_of(it).get("priorityClassName")), ""
+        )
+        lacking = [f"{it['count']} {it['what']}" for it in EXCLUDED.finditer(found.groups.get("why", ""))]
+        return {
+            "queue": named,
+            "queues": self.right_queues(),
+            "limit": self._limit(named),
+            "priority": priority or DEFAULT_PRIORITY,
+            "nodes": f" ({', '.join(lacking)})" if lacking else "",
+            "exist": str(len(self.pods)),
+        }
+
+    def _limit(self, named: str) -> str:
+        """Whose limit it is, in the agreement's words. KAI calls a queue by its display name."""
+        by_name = {str(spec_of(it).get("displayName") or name): name for name, it in self.queues.items()}
+        name = by_name.get(named, named)
+        if name not in self.queues or self.place is None:
+            return f"The queue {named} is full:"
+        team, flavor = self.place
+        if any(spec_of(it).get("parentQueue") == name for it in self.queues.values()):
+            return f"What teams lend one another and what is nobody's is one pool for all (queue {named}):"
+        if name == kai.reserved(self.plan, team, flavor):
+            return f"{name} is what {team.name} never lends, and no more:"
+        if name in kai.prod_queues(self.plan, team, flavor):
+            return f"{name} is the prod slice of {team.name}, and no more:"
+        return f"{name} is what {team.name} lends and all it may borrow:"
+
+    # --- who has it, and who must give it back
+
+    @cached_property
+    def held(self) -> list[Held]:
+        return of_kai(self.plan, self.snapshot)
+
+    def holders(self, keys: set[str]) -> Iterator[Holder]:
+        if self.place is None or not keys & {"limit", "over-quota", "no-pods", "not-told", "unknown"}:
+            return
+        mine, flavor = self.place
+        own = keys == {"over-quota"}
+        used = {
+            team.name: sum(it.units(flavor.name) for it in self.held if it.job.team == team.name)
+            for team in self.plan.teams
+        }
+        teams = (
+            [mine] if own else sorted(self.plan.teams, key=lambda it: it.shares[flavor.name].guaranteed - used[it.name])
+        )
+        for team in teams:
+            kept = kai.reserved(self.plan, team, flavor)
+            idle = team.shares[flavor.name].reserved - self.used({kept}) if kept and team is not mine else 0
+            if idle > 0 and not own:
+                yield Holder(
+                    team.name, flavor.name, 0, f"{team.name} keeps {flavor.count(idle)} idle, which it never lends"
+                )
+            if amount := used[team.name]:
+                jobs = [it for it in self.held if it.job.team == team.name]
+                text = holds(team.name, flavor, amount, of_guaranteed(team, flavor, amount), jobs, self.snapshot.now)
+                yield Holder(team.name, flavor.name, amount, text)
+
+    def reclaims(self, matches: Sequence[Match]) -> Iterator[str]:
+        if self.place is None or not self.waiting or {it.row.key for it in matches} & {"gang", "no-node"}:
+            return
+        team, flavor = self.place
+        quota, limit, used = self.numbers(self.queue_name)
+        if used >= quota:
+            has = f"has all {flavor.count(quota)} of its quota in use" if quota else "has no quota of its own"
+            borrows = 0 <= limit <= quota or any(it.row.key == "over-quota" for it in matches)
+            yield f"The queue {self.queue_name} {has}. {'It may not borrow more.' if borrows else 'More it borrows, and waits for.'}"
+            return
+        above = [
+            f"{it.name} ({flavor.count(more)})"
+            for it in self.plan.teams
+            if it is not team and (more := self._above(it, flavor)) > 0
+        ]
+        left = flavor.count(quota - used)
+        if above:
+            yield f"{left} of its queue's quota are not in use: KAI stops pods of {listed(above)} for it, in seconds."
+        else:
+            yield f"{left} of its queue's quota are not in use, and no other queue uses more than its own."
+
+    def _above(self, team: TeamPlan, flavor: Hardware) -> int:
+        quota, _, used = self.numbers(kai.regular(self.plan, team, flavor))
+        return used - quota
+
+    def when(self, matches: Sequence[Match]) -> When:
+        keys = {it.row.key for it in matches}
+        if self.suspended:
+            return When(f"when the {self.target.kind} is suspended no longer", "no bound")
+        if not self.waiting:
+            return When(f"when the {self.target.kind} makes its pods again: later after each stop", "no bound")
+        if keys & {"gang", "no-node"}:
+            return When(
+                "when pods end, or are stopped, on the nodes that its pods need",
+                "no bound: what ends first may be elsewhere",
+            )
+        quota, _, used = self.numbers(self.queue_name)
+        if self.place and used < quota and "over-quota" not in keys and self.queue_name in self.queues:
+            return When(
+                "in seconds: its queue has quota left, and KAI takes it back for it",
+                "no bound, if nodes have no room for it",
+            )
+        return When("when pods that use it end; KAI is not told when that is", "no bound")
+
+    # --- what happened to it
+
+    @cached_property
+    def evictions(self) -> list[Object]:
+        """Events on its PodGroups, also those of pods that are gone: the latest first."""
+        found = [
+            it
+            for it in self.snapshot.of("Event")
+            if it.get("reason") == EVICT and self._about_it(it.get("involvedObject") or NONE)
+        ]
+        return sorted(found, key=lambda it: event_time(it) or self.snapshot.now, reverse=True)
+
+    def _about_it(self, about: Object) -> bool:
+        if about.get("namespace") != self.target.namespace:
+            return False
+        name = str(about.get("name") or "")
+        return name in self.groups or any(name.endswith(uid) for uid in self.target.uids if uid)
+
+    def history(self) -> Iterator[str]:
+        """Each who stopped it once, with how many pods."""
+        told: dict[str, int] = {}
+        latest: dict[str, str] = {}
+        for event in self.evictions:
+            for it in match(KAI, EVICT, EVICT, str(event.get("message") or "")):
+                by, team = self._by(it.groups["group"])
+                text = explain(
+                    it, {"by": by, "by_team": team, "team": self.place[0].name if self.place else "its team"}
+                ).text
+                told[text] = told.get(text, 0) + 1
+                latest.setdefault(text, since(event_time(event), self.snapshot.now))
+        for text, count in told.items():
+            yield f"{latest[text]}, {_pods(count)}: {text}"
+
+    def _by(self, group: str) -> tuple[str, str]:
+        """The job whose PodGroup that is, and its team."""
+        namespace, _, name = group.partition("/")
+        space = self.snapshot.get("Namespace", namespace)
+        team = labels_of(space).get(self.plan.team_label, namespace) if space else namespace
+        for pod in self.snapshot.of("Pod"):
+            if space_of(pod) == namespace and notes_of(pod).get(POD_GROUP) == name:
+                owner = next(iter(owners_of(pod)), None)
+                return f"{namespace}/{owner['name'] if owner else name_of(pod)}", team
+        it = GROUP.match(name)
+        return f"{namespace}/{it['pod'] if it else name}", team
+
+
+def _pods(number: int) -> str:
+    return f"{number} pod{'' if number == 1 else 's'}"

@@ -1,0 +1,212 @@
+"""A job on Kueue: what its Workload says, by the table of reasons and the agreement's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from ..plan import Plan
+from .amounts import each_in_words
+from .case import Case, counted
+from .find import Target
+from .heard import heard, sizes
+from .model import Answer, Reason, Said, State
+from .outside import outside
+from .reasons import Match, explain, match
+from .room import Bound, Room, ratio
+from .snapshot import Snapshot, condition, name_of, spec_of, status_of, time
+from .table import ADMITTED, KUEUE
+from .times import since
+from .when import when
+
+QUOTA_KEYS = ("short", "maximum")
+ELSEWHERE = {"short", "maximum", "topology-some", "topology-none", "not-told"}  # where another flavor may help
+
+
+def answer(plan: Plan, snapshot: Snapshot, target: Target) -> Answer:
+    case = Case(plan, snapshot, target)
+    if target.workload is None:
+        return outside(case)
+    answers = {State.FINISHED: _finished, State.RUNNING: _started, State.STARTING: _started, State.STOPPING: _started}
+    return answers.get(case.state, _waits)(case)
+
+
+def _about(case: Case, headline: str = "") -> Answer:
+    """What is said of every job."""
+    return Answer(
+        job=str(case.target),
+        kind=case.target.kind,
+        scheduler="kueue",
+        state=case.state,
+        headline=headline or case.headline(),
+        asks=case.asks_text(),
+        queue=case.queue_text(),
+        history=tuple(case.story.lines()),
+    )
+
+
+# --- it waits
+
+
+def _waits(case: Case) -> Answer:
+    told, said, equal = heard(case)
+    matches = [*sizes(case), *told]
+    never = case.state is State.HELD or _never(case, matches)
+    reasons = _why(case, matches, said)
+    if equal and case.state is not State.HELD:
+        reasons.insert(0, equal)
+    # What is free or taken is beside the point where the queue itself is shut to the job, or nobody looks at it.
+    shut = never and (case.state is State.HELD or any(_final(it) for it in matches))
+    rooms = {} if shut or any(it.row.key == "making-room" for it in matches) else case.rooms
+    holders = [
+        it
+        for room in rooms.values()
+        if room.missing and room.bound is not Bound.MAXIMUM
+        for it in room.holders(case.now)
+    ]
+    return replace(
+        _about(case),
+        reasons=tuple(reasons),
+        holders=tuple(holders),
+        reclaim=tuple(dict.fromkeys(line for room in rooms.values() for line in room.reclaims())),
+        help=tuple(dict.fromkeys(_help(case, reasons, rooms))),
+        when=when(case.now, list(rooms.values()), {it.key for it in reasons}, never, case.before, case.not_before),
+        said=tuple(said),
+    )
+
+
+def _why(case: Case, matches: Sequence[Match], said: Sequence[Said]) -> list[Reason]:
+    if case.state is State.HELD:
+        return [_held(case)]
+    reasons = list(_reasons(case, matches))
+    if head := _head(case):
+        return [head, *reasons]
+    if not reasons and said and not matches:
+        return [Reason("unknown", "Kueue says why in words that are not known here; they stand below.")]
+    if not reasons:  # it has not looked, or tells of flavors that do not matter
+        numbers = [room.sentence() for room in case.rooms.values()]
+        return [Reason("not-told", f"Kueue has not said why. By the agreement's numbers: {text}") for text in numbers]
+    return reasons
+
+
+def _reasons(case: Case, matches: Sequence[Match]) -> Iterator[Reason]:
+    too_large = {it.groups["flavor"] for it in matches if it.row.seen == "spec"}
+    short = {(it.groups.get("flavor"), it.groups.get("resource")) for it in matches if it.row.key in QUOTA_KEYS}
+    for it in matches:
+        flavor, resource = it.groups.get("flavor", ""), it.groups.get("resource", "")
+        room = case.rooms.get(flavor)
+        if it.row.key in ("nodes", "topology-level") and case.rooms and not room:
+            continue  # the job names its flavor: of the others nothing is to be said
+        if "topology" in it.groups and flavor in too_large:
+            continue  # no node could, so none does
+        if it.row.key not in QUOTA_KEYS or room is None:
+            yield explain(it, case.context)
+        elif resource == room.flavor.resource:
+            yield replace(explain(it, case.context), text=room.sentence())
+        elif text := ratio(case.asks, room.flavor, resource, room.team.name):
+            yield Reason("ratio", text, _ratio_help(room))
+        elif (flavor, room.flavor.resource) not in short:  # else CPU and memory follow the units
+            yield explain(it, case.context)
+
+
+def _ratio_help(room: Room) -> str:
+    each = {"cpu": Fraction(room.flavor.cpu, 1000), "memory": Fraction(room.flavor.memory)}
+    one = room.flavor.count(1).removeprefix("1 ")
+    return f"its pods ask for at most {each_in_words(each).replace(', ', ' and ')} for each {one}"
+
+
+def _never(case: Case, matches: Sequence[Match]) -> bool:
+    """Whether no flavor has hope: a reason that no other job's end removes, in each that it may have, or of no flavor."""
+    stuck = {it.groups.get("flavor", "") for it in matches if it.row.never}
+    if any(_final(it) for it in matches):
+        return True
+    elsewhere = {it.groups["flavor"] for it in matches if it.row.key == "nodes"}
+    return bool(matches) and (set(case.rooms) or elsewhere) <= stuck | elsewhere
+
+
+def _final(it: Match) -> bool:
+    """A reason of no flavor that does not go by itself."""
+    return it.row.never and not it.groups.keys() & {"flavor", "topology"}
+
+
+def _head(case: Case) -> Reason | None:
+    queue = case.snapshot.get("ClusterQueue", case.cluster_queue)
+    strategy = str(spec_of(queue).get("queueingStrategy") or "") if queue else ""
+    if not case.before:
+        return None
+    found = match(KUEUE, "ClusterQueue.queueingStrategy", strategy, "")
+    return next((explain(it, {**case.context, "head": case.before[0]}) for it in found), None)
+
+
+def _held(case: Case) -> Reason:
+    key = case.story.stop.key if case.story.stop else "stopped-hand"
+    text = "Its Workload is switched off (spec.active: false): Kueue does not look at it until that is undone."
+    return Reason(key, text, "it is submitted anew, or its Workload's spec.active is set to true")
+
+
+def _help(case: Case, reasons: Sequence[Reason], rooms: Mapping[str, Room]) -> Iterator[str]:
+    for room in rooms.values():
+        if room.missing and room.bound is not Bound.MAXIMUM:
+            are = "is" if room.missing == 1 else "are"
+            yield f"{room.n(room.missing)} of {room.flavor.name} {are} given back by {_whose(room)}"
+        if smaller := room.smaller(case.asks):
+            yield smaller
+    yield from (it.help for it in reasons if it.help and not (it.key == "short" and case.rooms))
+    if rooms and ELSEWHERE & {it.key for it in reasons}:
+        yield from _elsewhere(case)
+
+
+def _whose(room: Room) -> str:
+    if room.bound is Bound.PROD:
+        return "jobs of the prod slice"
+    return f"{room.team.name}'s own jobs" if room.bound is Bound.BORROWABLE else "any of these jobs"
+
+
+def _elsewhere(case: Case) -> Iterator[str]:
+    """Flavors that have room for it, and that it excludes by naming nodes."""
+    for it in case.asks.others(case.plan):
+        room = case.room(it)
+        if room and not room.missing and case.fits_nodes(it):
+            yield f"its nodeSelector also allows flavor {it.name}: {room.n(room.free)} are free to {room.team.name} there"
+
+
+# --- it has its quota, or had it
+
+
+def _started(case: Case) -> Answer:
+    reasons, said = _starting(case) if case.state is State.STARTING else ([], [])
+    return replace(
+        _about(case),
+        reasons=tuple(reasons),
+        help=tuple(dict.fromkeys(one.help for one in reasons if one.help)),
+        said=tuple(said),
+    )
+
+
+def _starting(case: Case) -> tuple[list[Reason], list[Said]]:
+    it = condition(case.workload, ADMITTED)
+    if it.get("status") != "True":
+        unready = [one for one in status_of(case.workload).get("admissionChecks") or () if one.get("state") != "Ready"]
+        reason = "UnsatisfiedAdmissionChecks" if unready else str(it.get("reason") or "")
+        said = [Said("Kueue", ADMITTED, reason, case.names(str(it["message"])))] if it.get("message") else []
+        return [explain(one, case.context) for one in match(KUEUE, ADMITTED, reason, "")], said
+    waiting = [pod for pod in case.pods if status_of(pod).get("phase") == "Pending"]
+    for pod in waiting:
+        it = condition(pod, "PodScheduled")
+        if it.get("status") == "False":
+            message, reason = str(it.get("message") or ""), str(it.get("reason") or "")
+            context = {**case.context, "waiting": f"{len(waiting)} of its {counted('pod', case.asks.count)}"}
+            rows = match(KUEUE, "PodScheduled", reason, message)
+            return [explain(one, context) for one in rows], [
+                Said("the scheduler of pods", f"pod {name_of(pod)}", reason, message)
+            ]
+    return [], []
+
+
+def _finished(case: Case) -> Answer:
+    it = condition(case.workload, "Finished")
+    how = {"Succeeded": "has ended", "Failed": "has failed"}.get(str(it.get("reason")), "is finished")
+    ago = since(time(it.get("lastTransitionTime")), case.now)
+    message = case.names(str(it.get("message") or ""))
+    return _about(case, f"{case.named} {how}, {ago}{f': {message}' if message else '.'}")

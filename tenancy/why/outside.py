@@ -1,0 +1,70 @@
+"""A job that Kueue does not have: no queue is named, nobody's namespace, or Kueue does not look at its kind."""
+
+from __future__ import annotations
+
+from ..access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
+from .amounts import Asks, PodSet, of_pod
+from .case import Case
+from .model import Answer, Reason, State, When
+from .reasons import explain, match
+from .snapshot import NONE, Object, is_true, labels_of, name_of, space_of, spec_of
+from .table import KUEUE
+from .when import NEVER
+
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+def outside(case: Case) -> Answer:
+    """It has no Workload: no queue is named, or Kueue does not look at it."""
+    body, space, kind = case.target.body or NONE, case.target.namespace, case.target.kind
+    named = labels_of(body).get(QUEUE_LABEL, "") if body else ""
+    local = [name_of(it) for it in case.snapshot.of("LocalQueue") if space_of(it) == space]
+    asks = _asks_of(body)
+    text = asks.in_words(case.plan) if asks.pods else ""
+    suspended = spec_of(body).get("suspend") is True
+    team = case.plan.team.get(case.owner)
+    queues = local or [DEFAULT_QUEUE, *([PROD_QUEUE] if team and team.has_prod else [])]
+    where = "" if local else " (the namespace has no LocalQueue yet)"
+    context = {
+        "namespace": space,
+        "team_label": case.plan.team_label,
+        "teams": " or ".join(case.plan.team),
+        "kind": kind,
+        "named": named,
+        "queues": " or ".join(queues) + where,
+    }
+    seen = "metadata.labels" if case.owner else "Namespace"
+    reasons = [explain(it, context) for it in match(KUEUE, seen, "", "")]
+    if case.owner and named:
+        text_of = f"It names the queue {named}, and Kueue has made no Workload for it."
+        reasons = [Reason("no-workload", text_of, f"Kueue runs, and manages a {kind}")]
+    job = str(case.target)
+    if any(is_true(body, it) for it in ("Complete", "Failed")):
+        return Answer(job, kind, "kueue", State.FINISHED, f"{case.named} has ended.", text)
+    state, headline = State.OUTSIDE, f"{case.named} is not in a queue of the agreement."
+    if suspended:
+        state, headline = State.WAITING, f"{case.named} is suspended, and nobody will start it."
+    return Answer(
+        job,
+        kind,
+        "kueue",
+        state,
+        headline,
+        text,
+        reasons=tuple(reasons),
+        help=tuple(it.help for it in reasons),
+        when=When(NEVER, NEVER, True) if suspended and not (case.owner and named) else None,
+    )
+
+
+def _asks_of(body: Object) -> Asks:
+    """Of a Job or a pod that has no Workload; of other kinds nothing is known."""
+    spec = spec_of(body)
+    if "containers" in spec:
+        return Asks((PodSet("main", 1, of_pod(spec), spec.get("nodeSelector") or {}),))
+    template = (spec.get("template") or NONE).get("spec") or NONE
+    if "containers" not in template:
+        return Asks(())
+    return Asks(
+        (PodSet("main", int(spec.get("parallelism") or 1), of_pod(template), template.get("nodeSelector") or {}),)
+    )

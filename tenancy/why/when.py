@@ -1,0 +1,93 @@
+"""When it starts: only what follows from what is known. Jobs say nothing of when they end, but for limits of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+
+from .held import Held
+from .model import When
+from .room import Bound, Room
+from .times import clock, within
+
+NEVER = "It does not start as it is."
+SECONDS = "in seconds"  # how long Kueue takes to stop a job and start another: measured by `tenancy verify`
+SHOWN = 3
+
+
+def when(
+    now: datetime,
+    rooms: Sequence[Room],
+    keys: AbstractSet[str],
+    never: bool,
+    before: Sequence[str],
+    not_before: datetime | None = None,
+) -> When | None:
+    """`keys` are those of the reasons, `before` the jobs that wait before it, `not_before` when Kueue looks at it again."""
+    if never or (rooms and all(it.bound is Bound.MAXIMUM for it in rooms)):
+        return When(NEVER, NEVER, True)
+    if not_before and not_before > now:
+        return When(
+            f"in {within((not_before - now).total_seconds())}: so long Kueue leaves it out of its queue", "no bound"
+        )
+    if "making-room" in keys:
+        return When(
+            "as soon as the pods of the jobs that Kueue stops for it are gone",
+            "when the grace period of these pods is over",
+        )
+    if any(key.startswith("topology") for key in keys):
+        return When(
+            "as soon as jobs end, or are stopped, on nodes that lie as its pods need them",
+            "no bound: what ends first may be somewhere else",
+        )
+    if not rooms:
+        return None
+    best = min(rooms, key=lambda it: it.missing)
+    if best.bound is Bound.NOTHING:
+        if "ratio" in keys:
+            return When("when jobs that end leave it the CPU or memory that it asks for", "no bound")
+        if "head" in keys:
+            return When("as soon as the job before it starts, or is removed", "no bound")
+        if keys - {"equal", "not-looked", "not-told", "not-again"}:
+            return When("as soon as what is said above is mended", "no bound")
+        return When(
+            f"now, by quota: Kueue looks at it again {SECONDS}",
+            "no bound: nodes and other jobs of the queue have a say",
+        )
+    if best.victims:
+        jobs = f"{len(best.victims)} job{'' if len(best.victims) == 1 else 's'}"
+        return When(
+            f"{SECONDS}: Kueue may stop {jobs} of others for it",
+            "no bound, if the nodes are not where its pods need them",
+        )
+    return _ends(now, best, before)
+
+
+def _ends(now: datetime, room: Room, before: Sequence[str]) -> When:
+    ending = room.frees()
+    earliest = f"when jobs that end leave it {room.n(room.missing)}; none of them says when it ends"
+    if any(it.ends for it in ending):
+        earliest = f"when jobs that end leave it {room.n(room.missing)}, which may be any moment"
+    if room.plan.sharing.policy == "fair":
+        earliest += f", or when Kueue takes {room.team.name}'s share from others for it"
+    if taken := room.bounded(ending):
+        last = max(it.ends for it in taken if it.ends)
+        also = (
+            f", if {', '.join(before[:SHOWN])} before it and other teams leave it that"
+            if before
+            else ", if nobody who is before it takes that first"
+        )
+        left = within((last - now).total_seconds())
+        return When(
+            earliest, f"{clock(last)}, within {left}: the time limits of {_names(taken)} have passed then{also}"
+        )
+    unlimited = [it for it in ending if not it.ends]
+    if not unlimited:
+        return When(earliest, "no bound")
+    return When(earliest, f"no bound: {_names(unlimited)} {'has' if len(unlimited) == 1 else 'have'} no time limit")
+
+
+def _names(several: Sequence[Held]) -> str:
+    names = [str(it.job) for it in several]
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

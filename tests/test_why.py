@@ -1,0 +1,174 @@
+"""`why` on cases that were recorded on a real Kueue and a real KAI: tests/why/NAME.json is what was read, NAME.txt what is said.
+
+A text that changes on purpose is written anew: `WHY_WRITE=1 pytest tests/test_why.py`. It is then read aloud.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenancy.agreement import load
+from tenancy.plan import Plan, make_plan
+from tenancy.why import Answer, Snapshot, Wanted, explain, text
+from tenancy.why.case import Case
+from tenancy.why.find import find
+from tenancy.why.heard import heard
+from tenancy.why.history import Story
+from tenancy.why.kai import Case as OnKai
+from tenancy.why.model import State
+from tenancy.why.reasons import match
+from tenancy.why.table import EVICT, KAI, KUEUE
+
+CASES = Path(__file__).parent / "why"
+NAMES = sorted(it.stem for it in CASES.glob("*.json"))
+# Rows of which no case is recorded, and why. Nothing else may be missing.
+UNRECORDED: dict[str, str] = {}
+
+
+@cache
+def plan_of(name: str) -> Plan:
+    agreement = load(str(CASES / f"{name}.toml")).agreement
+    assert agreement
+    return make_plan(agreement)
+
+
+@cache
+def case(name: str) -> tuple[Plan, Snapshot, Wanted, str]:
+    body: dict[str, Any] = json.loads((CASES / f"{name}.json").read_text())
+    snapshot = Snapshot(datetime.fromisoformat(body["now"]), body["objects"])
+    return plan_of(body["agreement"]), snapshot, Wanted.parse(body["wanted"]), body["scheduler"]
+
+
+@cache
+def answer(name: str) -> Answer:
+    return explain(*case(name))
+
+
+def stopped_by(name: str) -> Iterator[str]:
+    """The row that says why a job of a case was stopped."""
+    plan, snapshot, wanted, scheduler = case(name)
+    target = find(snapshot, wanted)
+    if scheduler == "kai":
+        for event in OnKai(plan, snapshot, target).evictions:
+            yield from (it.row.key for it in match(KAI, EVICT, EVICT, event["message"]))
+    elif target.workload and (stop := Story(plan, snapshot, target.workload).stop):
+        yield stop.key
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_said_of_a_real_case(name: str) -> None:
+    said, file = text(answer(name)), CASES / f"{name}.txt"
+    if os.environ.get("WHY_WRITE"):
+        file.write_text(said)
+    assert said == file.read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_answer_fits_and_names_no_uid(name: str) -> None:
+    said = text(answer(name))
+    assert max(map(len, said.splitlines())) <= 100
+    assert "{" not in said.partition("\nin full")[0], "a word of a row that nobody filled in"
+    for it in case(name)[1].of("Workload"):
+        assert it["metadata"]["uid"] not in said
+
+
+def test_every_reason_in_the_table_has_a_real_case() -> None:
+    told = {reason.key for name in NAMES for reason in answer(name).reasons}
+    told |= {key for name in NAMES for key in stopped_by(name)}
+    assert {row.key for row in (*KUEUE, *KAI)} - told == set(UNRECORDED)
+
+
+def test_keys_are_of_one_row_each() -> None:
+    keys = [row.key for row in (*KUEUE, *KAI)]
+    assert len(keys) == len(set(keys))
+
+
+# --- what the texts must be right about, in numbers
+
+
+def test_what_is_missing_is_what_kueue_says_is_missing() -> None:
+    """Two arithmetics, the oracle's over the agreement and Kueue's own, of the same moment."""
+    found = 0
+    for name in NAMES:
+        plan, snapshot, wanted, _ = case(name)
+        target = find(snapshot, wanted)
+        if target.workload is None:
+            continue
+        it = Case(plan, snapshot, target)
+        for one in heard(it)[0]:
+            room = it.rooms.get(one.groups.get("flavor", ""))
+            if room is None or one.groups.get("resource") != room.flavor.resource:
+                continue
+            if one.row.key == "short":
+                assert room.missing == int(one.groups["amount"]), name
+                found += 1
+            elif one.row.key == "maximum":
+                assert room.most == int(one.groups["most"]), name
+                found += 1
+    assert found >= 8
+
+
+def test_a_job_that_was_stopped_says_who_by_which_promise() -> None:
+    it = answer("reclaimed")
+    assert it.state is State.STOPPED
+    assert "training/pretrain took back what training is guaranteed" in it.history[0]
+    assert "research/urgent has a higher priority in the same queue" in answer("higher-priority").history[0]
+
+
+def test_a_limit_of_the_team_is_not_the_others_fault() -> None:
+    it = answer("borrow-limit")
+    assert {one.team for one in it.holders} == {"research"}
+    assert it.when and not it.when.never and "research/sweep has no time limit" in it.when.latest
+
+
+def test_an_equal_job_has_the_answer_of_the_one_that_kueue_looked_at() -> None:
+    it = answer("equal-job")
+    assert it.reasons[0].key == "equal" and "training/more," in it.reasons[0].text
+    assert it.reasons[1:] == answer("nothing-idle").reasons
+    assert it.queue.endswith("2nd of 2 that wait there, after training/more")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nobody_is_told_to_ask_for_nothing(name: str) -> None:
+    assert "at most 0" not in text(answer(name))
+
+
+def test_a_job_with_a_queue_that_kueue_does_not_know_hears_so() -> None:
+    plan, snapshot, wanted, scheduler = case("nothing-idle")
+    said = explain(plan, Snapshot(snapshot.now, {**snapshot.objects, "Workload": []}), wanted, scheduler)
+    assert [it.key for it in said.reasons] == ["no-workload"] and said.when is None
+
+
+@pytest.mark.parametrize("name", ["maximum", "affinity", "taint", "queue-absent", "no-team", "cpu-maximum", "no-label"])
+def test_what_cannot_start_as_it_is_gets_no_time(name: str) -> None:
+    it = answer(name)
+    assert it.when and it.when.never and it.help
+
+
+# --- KAI
+
+
+def test_kai_names_who_took_a_pods_place() -> None:
+    (line,) = answer("kai-stopped").history
+    assert "8 pods: training/back took back what training is due" in line
+    (line,) = answer("kai-higher-priority").history
+    assert "4 pods: research/urgent has a higher priority" in line
+
+
+def test_a_queue_that_is_not_there_is_said_though_kai_says_nothing() -> None:
+    it = answer("kai-no-queue")
+    assert [one.key for one in it.reasons] == ["no-kai-queue"] and not it.said
+    assert it.when and it.when.never
+
+
+def test_in_use_is_counted_by_pods_as_a_queues_status_comes_late() -> None:
+    """The Queue said 9 when 16 pods ran."""
+    assert answer("kai-over-limit").queue.startswith("research: 16 in use, quota 8; in shared: 16 in use")
