@@ -153,6 +153,38 @@ def test_what_cannot_start_as_it_is_gets_no_time(name: str) -> None:
     assert it.when and it.when.never and it.help
 
 
+# --- who may not see everything
+
+
+def own_only(name: str, *, kinds: set[str]) -> Answer:
+    """As a member of the team asks: of these kinds it sees its namespace."""
+    plan, snapshot, wanted, scheduler = case(name)
+    objects = {
+        kind: [it for it in several if kind not in kinds or it["metadata"].get("namespace") == wanted.namespace]
+        for kind, several in snapshot.objects.items()
+    }
+    return explain(plan, Snapshot(snapshot.now, objects, frozenset(kinds)), wanted, scheduler)
+
+
+def test_a_member_hears_why_and_that_others_are_not_seen() -> None:
+    it = own_only("nothing-idle", kinds={"Workload", "Namespace", "ClusterQueue"})
+    assert [one.text for one in it.reasons] == ["h100: it can get 4 GPUs less than it asks for now."]
+    assert not it.holders and not it.reclaim and it.when is None
+    assert "You may not list" in it.unseen and "not seen" in text(it)
+
+
+def test_a_member_s_job_that_cannot_start_hears_so_all_the_same() -> None:
+    it = own_only("queue-absent", kinds={"Workload", "Namespace", "ClusterQueue"})
+    assert it.when and it.when.never and not it.unseen
+    it = own_only("no-label", kinds={"Workload", "Namespace", "ClusterQueue"})
+    assert [one.key for one in it.reasons] == ["no-label"]
+
+
+def test_a_member_on_kai_hears_why() -> None:
+    it = own_only("kai-over-limit", kinds={"Pod", "Namespace", "Queue"})
+    assert [one.key for one in it.reasons] == ["limit"] and it.unseen and not it.holders
+
+
 # --- KAI
 
 

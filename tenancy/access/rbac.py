@@ -50,7 +50,7 @@ _MEMBER: tuple[Rule, ...] = (
     ("trainer.kubeflow.org", ("trainjobs",), SUBMIT),
     ("kubeflow.org", ("pytorchjobs", "notebooks"), SUBMIT),
     ("ray.io", ("rayjobs",), SUBMIT),
-    (KUEUE_GROUP, ("localqueues",), READ),
+    (KUEUE_GROUP, ("localqueues", "workloads"), READ),  # a Workload says why a job waits
 )
 _LEAD: tuple[Rule, ...] = (
     ("", ("pods",), READ),

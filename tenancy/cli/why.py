@@ -40,7 +40,7 @@ def why(
     try:
         wanted = explained.Wanted.parse(job, namespace)
         client = clients.connect(kubeconfig_of(kubeconfig, context, lab), context)
-        scheduler = scheduler or usage.present(client)
+        scheduler = scheduler or live.scheduler_of(client)
         answer = explained.explain(plan, live.read(client, scheduler, wanted), wanted, scheduler)
     except (ValueError, explained.NotFound, reach.Unreachable, usage.NotThere) as error:
         common.stop(str(error), WRONG_INPUT)

@@ -85,8 +85,17 @@ class Case:
         return cluster_queue_of(self.snapshot, self.workload)
 
     @property
+    def counted(self) -> bool:
+        """Whether all that holds quota was read, so that amounts can be said."""
+        return "Workload" not in self.snapshot.unseen
+
+    @property
     def owner(self) -> str:
         """The team of the namespace; empty where it is nobody's."""
+        if "Namespace" in self.snapshot.unseen:  # then by the queues that it has
+            mine = (it for it in self.snapshot.of("LocalQueue") if space_of(it) == self.target.namespace)
+            teams = (holding.queues(self.plan).get(str(spec_of(it).get("clusterQueue"))) for it in mine)
+            return next((it[0] for it in teams if it), "")
         space = self.snapshot.get("Namespace", self.target.namespace)
         return labels_of(space).get(self.plan.team_label, "") if space else ""
 

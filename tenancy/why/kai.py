@@ -51,6 +51,12 @@ GROUP = re.compile(r"^pg-(?P<pod>.+?)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12
 EXCLUDED = re.compile(r"(?P<count>\d+) (?P<what>node\(s\)[^.]*)")
 
 
+UNSEEN = (
+    "You may not list the Queues and pods of the whole cluster, so it is not said who has what it lacks, whom it may take it "
+    "back from, nor when. Whoever runs the platform may ask the same of your job."
+)
+
+
 def answer(plan: Plan, snapshot: Snapshot, target: Target) -> Answer:
     return Case(plan, snapshot, target).answer()
 
@@ -192,8 +198,8 @@ class Case:
         )
 
     def queue_text(self) -> str:
-        if not self.queue_name:
-            return "none is named"
+        if not self.queue_name or "Queue" in self.snapshot.unseen:
+            return self.queue_name or "none is named"
         if self.queue_name not in self.queues:
             return f"{self.queue_name}, which is not there"
         quota, limit, used = self.numbers(self.queue_name)
@@ -239,6 +245,16 @@ class Case:
         elif not reasons:
             reasons = [Reason("not-told", "KAI has not said why.")]
         never = any(it.row.never for it in matches)
+        blind = bool(self.snapshot.unseen & {"Pod", "Queue"})
+        if blind and not never:
+            return replace(
+                about,
+                queue=self.queue_name,
+                reasons=tuple(reasons),
+                help=tuple(dict.fromkeys(it.help for it in reasons if it.help)),
+                said=tuple(said),
+                unseen=UNSEEN,
+            )
         return replace(
             about,
             reasons=tuple(reasons),
@@ -291,6 +307,8 @@ class Case:
         return [rows[key] for key in dict.fromkeys(it.row.key for it in found)], list(words.values())[::-1]
 
     def _of_queue(self) -> Iterator[Match]:
+        if "Queue" in self.snapshot.unseen:
+            return
         if self.queue_name and self.queue_name not in self.queues:
             yield from match(KAI, "Queue", "", "no queue")
         elif not self.queue_name and "default-queue" not in self.queues:

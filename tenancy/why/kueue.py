@@ -21,6 +21,10 @@ from .times import since
 from .when import when
 
 QUOTA_KEYS = ("short", "maximum")
+UNSEEN = (
+    "You may not list the Workloads of the whole cluster, so it is not said who has what it lacks, whom it may take it back "
+    "from, nor when. Whoever runs the platform may ask the same of your job."
+)
 ELSEWHERE = {"short", "maximum", "topology-some", "topology-none", "not-told"}  # where another flavor may help
 
 
@@ -58,7 +62,8 @@ def _waits(case: Case) -> Answer:
         reasons.insert(0, equal)
     # What is free or taken is beside the point where the queue itself is shut to the job, or nobody looks at it.
     shut = never and (case.state is State.HELD or any(_final(it) for it in matches))
-    rooms = {} if shut or any(it.row.key == "making-room" for it in matches) else case.rooms
+    settled = shut or any(it.row.key == "making-room" for it in matches)
+    rooms = case.rooms if case.counted and not settled else {}
     holders = [
         it
         for room in rooms.values()
@@ -73,6 +78,7 @@ def _waits(case: Case) -> Answer:
         help=tuple(dict.fromkeys(_help(case, reasons, rooms))),
         when=when(case.now, list(rooms.values()), {it.key for it in reasons}, never, case.before, case.not_before),
         said=tuple(said),
+        unseen=UNSEEN if not (case.counted or settled) else "",
     )
 
 
@@ -84,6 +90,8 @@ def _why(case: Case, matches: Sequence[Match], said: Sequence[Said]) -> list[Rea
         return [head, *reasons]
     if not reasons and said and not matches:
         return [Reason("unknown", "Kueue says why in words that are not known here; they stand below.")]
+    if not reasons and not case.counted:
+        return [Reason("not-told", "Kueue has not said why.")]
     if not reasons:  # it has not looked, or tells of flavors that do not matter
         numbers = [room.sentence() for room in case.rooms.values()]
         return [Reason("not-told", f"Kueue has not said why. By the agreement's numbers: {text}") for text in numbers]
@@ -103,7 +111,8 @@ def _reasons(case: Case, matches: Sequence[Match]) -> Iterator[Reason]:
         if it.row.key not in QUOTA_KEYS or room is None:
             yield explain(it, case.context)
         elif resource == room.flavor.resource:
-            yield replace(explain(it, case.context), text=room.sentence())
+            reason = explain(it, case.context)
+            yield replace(reason, text=room.sentence()) if case.counted else reason
         elif text := ratio(case.asks, room.flavor, resource, room.team.name):
             yield Reason("ratio", text, _ratio_help(room))
         elif (flavor, room.flavor.resource) not in short:  # else CPU and memory follow the units
@@ -152,7 +161,7 @@ def _help(case: Case, reasons: Sequence[Reason], rooms: Mapping[str, Room]) -> I
             yield f"{room.n(room.missing)} of {room.flavor.name} {are} given back by {_whose(room)}"
         if smaller := room.smaller(case.asks):
             yield smaller
-    yield from (it.help for it in reasons if it.help and not (it.key == "short" and case.rooms))
+    yield from (it.help for it in reasons if it.help and not (it.key == "short" and case.counted and case.rooms))
     if rooms and ELSEWHERE & {it.key for it in reasons}:
         yield from _elsewhere(case)
 

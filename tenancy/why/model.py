@@ -72,3 +72,5 @@ class Answer:
     history: tuple[str, ...] = ()
     """Of a job that was stopped: who took its place, by which promise, the latest first."""
     said: tuple[Said, ...] = ()
+    unseen: str = ""
+    """What was not read, and so is not said."""

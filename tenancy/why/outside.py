@@ -33,9 +33,10 @@ def outside(case: Case) -> Answer:
         "named": named,
         "queues": " or ".join(queues) + where,
     }
-    seen = "metadata.labels" if case.owner else "Namespace"
+    known = case.owner or "Namespace" in case.snapshot.unseen
+    seen = "metadata.labels" if known else "Namespace"
     reasons = [explain(it, context) for it in match(KUEUE, seen, "", "")]
-    if case.owner and named:
+    if known and named:
         text_of = f"It names the queue {named}, and Kueue has made no Workload for it."
         reasons = [Reason("no-workload", text_of, f"Kueue runs, and manages a {kind}")]
     job = str(case.target)
@@ -53,7 +54,7 @@ def outside(case: Case) -> Answer:
         text,
         reasons=tuple(reasons),
         help=tuple(it.help for it in reasons),
-        when=When(NEVER, NEVER, True) if suspended and not (case.owner and named) else None,
+        when=When(NEVER, NEVER, True) if suspended and not (known and named) else None,
     )
 
 

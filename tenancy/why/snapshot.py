@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,8 @@ class Snapshot:
 
     now: datetime
     objects: Mapping[str, Sequence[Object]]
+    unseen: AbstractSet[str] = frozenset()
+    """Kinds that whoever asks may not list in the whole cluster: what is there of them is the namespace's."""
 
     def of(self, kind: str) -> Sequence[Object]:
         return self.objects.get(kind, ())

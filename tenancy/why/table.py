@@ -22,7 +22,7 @@ KUEUE = (
         "short",
         QUOTA,
         rf"insufficient unused quota for {RESOURCE} in flavor {FLAVOR}, (?P<amount>\S+) more needed",
-        means="{flavor}: {amount} more {are} needed than it can get now.",
+        means="{flavor}: it can get {amount} less than it asks for now.",
         help="{amount} of {flavor} are given back",
     ),
     Row(

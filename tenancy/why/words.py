@@ -35,6 +35,8 @@ def _parts(answer: Answer) -> Iterator[tuple[str, Sequence[str]]]:
             else [f"earliest: {answer.when.earliest}", f"latest: {answer.when.latest}"]
         )
         yield "when", lines
+    if answer.unseen:
+        yield "not seen", [answer.unseen]
     if answer.said:
         yield "in full", [f"{it.by}, {it.where} {it.reason}: {it.message}" for it in answer.said]
 
