@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from lightkube import Client
 from lightkube.codecs import from_dict
 from lightkube.resources.batch_v1 import Job
@@ -17,12 +19,14 @@ from lightkube.resources.core_v1 import Pod
 from lightkube.types import CascadeType
 from typer.testing import CliRunner
 
+from tenancy.access import rbac
 from tenancy.cli import app
+from tenancy.lab.cluster import apply, kubectl
 from tenancy.lab.folder import Folder
 from tenancy.live.clients import LocalQueue
 from tenancy.plan import Plan
 
-from .conftest import AGREEMENT
+from .conftest import AGREEMENT, plan_of
 from .kai_jobs import Jobs, until
 from .teams import JOB_LABEL, Ask, Teams
 
@@ -94,6 +98,42 @@ def test_a_job_that_asks_for_what_is_not_idle_hears_how_much_and_who_has_it(team
     teams.submit("research", "more-too", Ask(gpu, 4))
     teams.until(lambda: "research/more-too" in teams.workloads(), lambda: "no Workload")
     assert keys(why("research/more-too")) == ["equal", "short"]
+
+
+def test_a_member_of_the_team_hears_why_with_the_rights_that_the_agreement_gives(
+    teams: Teams, shared: Folder, file: str, tmp_path: Path
+) -> None:
+    agreed = plan_of(
+        AGREEMENT.replace("[teams.research]", '[teams.research]\nmembers = ["r"]')
+        + '[access]\nplatform_groups = ["p"]\n'
+    )
+    (role,) = (it for it in rbac.cluster_roles(agreed) if it["metadata"]["name"] == rbac.MEMBER)
+    apply(shared.kubeconfig, [role])
+    for arguments in (
+        ("create", "serviceaccount", "engineer"),
+        ("create", "rolebinding", "engineer", f"--clusterrole={rbac.MEMBER}", "--serviceaccount=research:engineer"),
+    ):
+        kubectl(shared.kubeconfig, *arguments, "--namespace=research")
+    token = kubectl(shared.kubeconfig, "create", "token", "engineer", "--namespace=research").strip()
+    config = yaml.safe_load(shared.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config))
+
+    done = CliRunner().invoke(
+        app,
+        ["why", "research/more", "--file", file, "--kubeconfig", str(tmp_path / "kubeconfig")],
+        catch_exceptions=False,
+    )
+    said = " ".join(done.stdout.split())
+    assert done.exit_code == 0, done.stderr
+    assert "gpu: it can get 4 GPUs less than it asks for now" in said and "You may not list the Workloads" in said
+    done = CliRunner().invoke(app, ["why", "more", "--file", file, "--kubeconfig", str(tmp_path / "kubeconfig")])
+    assert done.exit_code == 2 and done.stderr.startswith(
+        "you may not look in every namespace: say in which the job is"
+    )
+
+    kubectl(shared.kubeconfig, "delete", "clusterrole", rbac.MEMBER)
+    kubectl(shared.kubeconfig, "delete", "serviceaccount,rolebinding", "engineer", "--namespace=research")
 
 
 def test_a_job_larger_than_its_team_may_ever_have_hears_so(teams: Teams, why: Asked) -> None:
