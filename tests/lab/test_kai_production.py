@@ -18,12 +18,17 @@ from lightkube.resources.core_v1 import Node
 
 from tenancy import kai
 from tenancy.agreement import load
+from tenancy.evidence.model import Verdict
 from tenancy.identity import reference
 from tenancy.lab import lab
 from tenancy.lab.folder import Folder
 from tenancy.lab.processes import running
 from tenancy.live.clients import KaiQueue, connect
+from tenancy.live.verify import safety
+from tenancy.live.verify.run import verify
 from tenancy.plan import Plan, make_plan
+from tenancy.promises.kai import kai_checks
+from tenancy.promises.select import select
 
 from .kai_jobs import Jobs, until
 from .stacks import Project, lacking
@@ -191,6 +196,17 @@ def test_status_has_every_flavor(jobs: Jobs, folder: Folder, production: Plan) -
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     header = next(line for line in done.stdout.splitlines() if line.strip())
     assert header.split() == ["team", "flavor", "guaranteed", "lendable", "used", "lent", "borrowed"]
+
+
+def test_promises_are_proved_beside_them_and_under_the_policies(jobs: Jobs, project: Project, production: Plan) -> None:
+    """Of the flavors of a node each. A run's jobs pass the policies of `[access]`, and no job of the teams is stopped for them."""
+    project.kubectl("get", "validatingadmissionpolicybinding", "tenancy-jobs")
+    before = {name: jobs.names(name) for name in jobs.running()}
+    checks = select(kai_checks(production), flavors=("h100-10gb", "h100-20gb", "h100-40gb"), sample=6)
+    run = verify(jobs.client, production, checks, name=safety.new_name())
+    assert [(it.check.name, it.why) for it in run.outcomes if it.verdict is not Verdict.HELD] == []
+    assert len(run.outcomes) == 6
+    assert {name: jobs.names(name) for name in jobs.running()} == before
 
 
 def unstoppable(jobs: Jobs, queue: str) -> int:
