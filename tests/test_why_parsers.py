@@ -234,6 +234,27 @@ def test_a_pod_means_its_job() -> None:
     assert explain(plan, snapshot, Wanted.parse(f"pod/{pod}"), scheduler) == answer("running")
 
 
+def test_a_pod_of_a_job_of_a_jobset_of_a_trainjob_means_the_trainjob() -> None:
+    def body(kind: str, name: str, owner: str = "") -> dict[str, Any]:
+        owners = [{"kind": owner, "name": f"the-{owner.lower()}", "uid": owner}] if owner else []
+        return {"metadata": {"name": name, "namespace": "research", "uid": kind, "ownerReferences": owners}}
+
+    chain = {
+        "Pod": [body("Pod", "the-pod", "Job")],
+        "Job": [body("Job", "the-job", "JobSet")],
+        "JobSet": [body("JobSet", "the-jobset", "TrainJob")],
+        "TrainJob": [body("TrainJob", "the-trainjob")],
+        "Workload": [body("Workload", "the-workload", "TrainJob")],
+    }
+    snapshot = Snapshot(datetime(2026, 1, 1, tzinfo=UTC), chain)
+    found = {
+        str(find(snapshot, Wanted.parse(f"research/{it}")))
+        for it in ("the-pod", "the-job", "the-trainjob", "the-workload")
+    }
+    assert found == {"research/the-trainjob"}
+    assert {"Pod", "Job", "JobSet"} <= find(snapshot, Wanted("the-trainjob")).uids
+
+
 def test_a_name_that_is_not_there_has_its_neighbours_in_the_error() -> None:
     _, snapshot, _, _ = case("nothing-idle")
     with pytest.raises(

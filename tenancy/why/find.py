@@ -137,7 +137,11 @@ def _with_workload(
     named_kind: str,
     named: Object,
 ) -> Target:
-    uids |= {uid_of(it) for kind_of, it in snapshot.all() if kind_of in JOBS and _owned(it, uids)}
+    for _ in range(DEEP):  # a TrainJob has JobSets, which have Jobs, which have pods
+        below = {uid_of(it) for kind_of, it in snapshot.all() if kind_of in JOBS and _owned(it, uids)}
+        if below <= uids:
+            break
+        uids |= below
     workloads = [it for it in snapshot.of("Workload") if uid_of(it) in uids or _owned(it, uids)]
     # One made anew for a changed job stands beside the finished one it replaces.
     workloads.sort(key=lambda it: str(it["metadata"].get("creationTimestamp")))

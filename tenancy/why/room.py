@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
 from fractions import Fraction
@@ -121,7 +121,7 @@ class Room:
     def _idle(self) -> str:
         mine = self.used(self.team.name, self.prod if self.team.has_prod else None)
         whose = f"{self.team.name}'s prod slice" if self.prod else self.team.name
-        inside = max(0, min(self.asked, self.own - mine))
+        inside = self._inside()
         if inside == self.asked:
             return (
                 f"{whose} is guaranteed {self.n(self.own)} and uses {mine}, so these {self.asked} are its own. "
@@ -135,6 +135,10 @@ class Room:
             own = f"{self.team.name} uses {self.n(mine)}, {mine - self.own} more than the {self.own} that {kind} guaranteed"
         if not self.own:
             own = f"{self.team.name} is guaranteed none and uses {mine}"
+        if inside:
+            rest = self.asked - inside
+            part = f"{inside} of the {self.asked} that it asks for are its own, the other {rest} it must borrow"
+            return f"{own}. {part}. {self._lacks()}"
         return f"{own}. For more it must borrow what others leave idle. {self._lacks()}"
 
     def _lacks(self) -> str:
@@ -228,25 +232,37 @@ class Room:
     # --- what would do
 
     def smaller(self, asks: Asks) -> str:
-        """Pods of this kind that would fit now; empty where that is none, or all."""
-        if len(asks.pods) != 1 or not self.missing or not self.free:
+        """A job of as many pods as fit now, or as its team may take back; empty where that is none, or all."""
+        if len(asks.pods) != 1 or not self.missing:
             return ""
         (pods,) = asks.pods
         each = self.asked // pods.count if pods.count else 0
-        fit = self.free // each if each else 0
+        if not each:
+            return ""
+        fit, own = self.free // each, self._inside() // each
+        if fit < own < pods.count and replace(self, asked=own * each).victims:
+            return f"it asks for {own} of its {pods.count} pods ({self.n(own * each)}): so many are its own, and are taken back for it"
         if not 0 < fit < pods.count:
-            return f"it asks for at most {self.n(self.free)}: so many are free to it now"
+            return f"it asks for at most {self.n(self.free)}: so many are free to it now" if self.free else ""
         return f"it asks for {fit} of its {pods.count} pods ({self.n(fit * each)}): so many are free to it now"
+
+    def _inside(self) -> int:
+        """What of the units that it asks for is its queue's own."""
+        mine = self.used(self.team.name, self.prod if self.team.has_prod else None)
+        return max(0, min(self.asked, self.own - mine))
 
     def frees(self) -> list[Held]:
         """Jobs whose end leaves more to it than there is now."""
-        found = []
-        for it in self.held:
-            units = it.units(self.flavor.name)
-            queue = next((node for node in self._queues() if node.name == _queue_name(it.job)), None)
-            if units and queue and self._gain({queue: units}) > 0:
-                found.append(it)
-        return found
+        nodes = {node.name: node for node in self._queues()}
+        known: dict[tuple[str, int], bool] = {}
+
+        def frees(it: Held) -> bool:
+            name, units = _queue_name(it.job), it.units(self.flavor.name)
+            if (name, units) not in known:
+                known[name, units] = units > 0 and name in nodes and self._gain({nodes[name]: units}) > 0
+            return known[name, units]
+
+        return [it for it in self.held if frees(it)]
 
     def bounded(self, ending: Sequence[Held]) -> list[Held] | None:
         """Of those, the ones whose time limits, one after the other, make room for it; None where limits alone do not."""
