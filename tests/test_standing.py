@@ -302,6 +302,27 @@ def test_what_nodes_lack_is_said_of_the_flavor_and_of_whom_it_hits_for_certain()
     ]))).all_shorts  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("nodes", "used", "minutes", "short"), [(4, 8, 9, False), (3, 8, 9, True), (3, 12, 9, False), (3, 8, 1, False)]
+)
+def test_jobs_within_the_guarantee_that_find_no_nodes_are_short(
+    nodes: int, used: int, minutes: int, short: bool
+) -> None:
+    """The free pool of 8 is broken, and Kueue has lent it all the same: research has quota for its 8, and 4 have no node."""
+    made = plan(LAB.replace("[teams.inference]\nguaranteed = 8\nlendable = 0\n", ""))
+    flavor = made.flavors[0]
+    amounts = {"nvidia.com/gpu": 8, "cpu": 8 * flavor.cpu, "memory": 8 * flavor.memory}
+    supply = compare(made, [Node(f"gpu-{number}", dict(flavor.node_labels), amounts) for number in range(nodes)])
+    it = board(
+        made, seen({"research": used}, held_up=(waits("research", 4, minutes, why="WaitForStart"),), supply=supply)
+    )
+    assert [one.kind for one in of(it, "research").shorts] == [Kind.NODES] * short
+    if minutes > 2:
+        assert f"has quota, pods not ready for {minutes}m  research/job-{minutes}: WaitForStart" in shown(
+            it, teams=["research"]
+        )
+
+
 def test_what_is_of_no_flavor_has_a_standing_of_its_own() -> None:
     made = plan(LAB.replace("[flavors.gpu]", "[flavors.other]\nnodes = 1\ngpus_per_node = 8\nnode_labels = { a = 'b' }\n[flavors.gpu]")
                 .replace("= 16\n", "= { gpu = 16 }\n").replace("guaranteed = 8", "guaranteed = { gpu = 8 }")

@@ -31,6 +31,10 @@ def agreement(tmp_path: Path) -> str:
         (["--team", "reserch"], "--team: 'reserch' is no team of this agreement; did you mean 'research'?"),
         (["--flavor", "cpu"], "--flavor: 'cpu' is no flavor of this agreement; did you mean 'gpu'?"),
         (["--json", "--prometheus"], "--json and --prometheus: choose one"),
+        (
+            ["--team", "research", "--prometheus"],
+            "--prometheus prints every team and flavor: leave out --team and --flavor",
+        ),
         (["--watch", "--prometheus"], "--watch shows what there is until Ctrl-C: leave out --prometheus and --fail-on"),
         (["--fail-on", "sort"], "--fail-on sort: there are short, below, evicted, waiting"),
         (["--scheduler", "slurm"], "--scheduler slurm: there are kueue and kai"),

@@ -14,6 +14,7 @@ from lightkube.resources.core_v1 import Event, Namespace
 from samples import LAB, ONE_FLAVOR, plan
 
 from tenancy import kai, kueue
+from tenancy.identity import RUN_LABEL
 from tenancy.live.clients import ClusterQueue, Cohort, KaiQueue, LocalQueue, ResourceFlavor, Workload
 from tenancy.live.status import kueue as of_kueue
 from tenancy.live.status.ask import Asked, Read
@@ -205,11 +206,22 @@ def test_a_prod_job_is_known_by_its_queue_and_a_strangers_is_only_counted() -> N
     assert unread == ["2 of the jobs that wait name a queue that is not the agreement's"]
 
 
+def test_jobs_of_a_run_of_verify_are_no_strangers() -> None:
+    queue = {
+        "metadata": {"name": "default", "namespace": "verify-x", "labels": {RUN_LABEL: "x"}},
+        "spec": {"clusterQueue": "verify-x-a"},
+    }
+    it = plan(FLAVORS)
+    local = [*cluster(it)[LocalQueue], LocalQueue.from_dict(queue)]
+    found, unread = read(it, workloads=[workload("verify-x"), workload("elsewhere")], local=local)
+    assert not found.waiting and unread == ["1 of the jobs that wait name a queue that is not the agreement's"]
+
+
 def test_jobs_with_quota_whose_pods_do_not_run_are_held_up() -> None:
     admission = {"clusterQueue": "research", "podSetAssignments": [
         {"name": "main", "flavors": {"cpu": "gpu", "nvidia.com/gpu": "gpu"}, "resourceUsage": {"nvidia.com/gpu": "4", "cpu": "32"}}
     ]}  # fmt: skip
-    told = [("QuotaReserved", "True", "", 9), ("Admitted", "True", "", 9), ("PodsReady", "False", "WaitForStart", 9)]
+    told = [("QuotaReserved", "True", "", 9), ("Admitted", "True", "", 9), ("PodsReady", "False", "WaitForStart", 10)]
     found, _ = read(plan(LAB), workloads=[workload("research", conditions=told, admission=admission)])
     assert [(it.name, it.units, it.since) for it in found.held_up] == [("research/job", 4, NOW - timedelta(minutes=9))]
     assert not found.waiting

@@ -89,6 +89,8 @@ def status(
     common.known("flavor", flavor or (), plan.flavor)
     if json and prometheus:
         common.stop("--json and --prometheus: choose one")
+    if prometheus and (team or flavor):
+        common.stop("--prometheus prints every team and flavor: leave out --team and --flavor, and choose in the query")
     if watch and (prometheus or fail_on):
         common.stop("--watch shows what there is until Ctrl-C: leave out --prometheus and --fail-on")
     if fail_on is not None and fail_on not in FAIL_ON:

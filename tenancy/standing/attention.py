@@ -4,7 +4,7 @@ A promise is short when
 
 - the cluster does not hold it: a queue is missing, changed, stopped or inactive;
 - the nodes are not there: less is usable than is guaranteed (`capacity`). Which team lacks is not decided by a scheduler, so this
-  is said of the flavor; of a team only where it lacks whatever the others do;
+  is said of the flavor; of a team only where it lacks whatever the others do, or where its jobs have quota and find no nodes;
 - jobs wait that fit into what is left of the guarantee, for longer than a reclaim takes. One look cannot know since when there was
   room: a job of the team may have ended just now. So it is said of jobs that an earlier look found waiting so as well.
 """
@@ -67,6 +67,9 @@ class _Sorted:
         self.plan, self.seen, self.loans = plan, seen, loans
         self.only = plan.flavors[0].name if len(plan.flavors) == 1 else ""
         """Of what nobody says a flavor, there may be only one."""
+        supply = seen.supply.flavors if seen.supply else ()
+        self.lost = {it.flavor.name for it in supply if it.lost}
+        """Flavors with fewer usable units than agreed."""
         self.waiting = self._by(seen.waiting)
         self.held_up = self._by(seen.held_up)
         self.evictions: dict[tuple[str, str], list[Eviction]] = defaultdict(list)
@@ -98,6 +101,9 @@ class _Sorted:
         shorts = list(self.shorts[key])
         if not any(it.kind in CLOSED for it in (*shorts, *self.shorts[team.name, ""])):  # that says it
             shorts += _late(key, share, use, late, self.seen.at)
+        held_up = [it for it in self.held_up[key] if self.seen.at - it.since > reclaim]
+        if flavor and flavor.name in self.lost and use.total <= share.guaranteed:
+            shorts += _without_nodes(key, held_up, self.seen.at)
         evictions, borrowed = self.evictions[key], use.borrowed(share)
         lent = self.lent[key]
         return Standing(
@@ -112,7 +118,7 @@ class _Sorted:
             borrowed_from=_together((it.lender, it) for it in self.borrowed[key]),
             waiting=tuple(waiting),
             owed=tuple(owed),
-            held_up=tuple(it for it in self.held_up[key] if self.seen.at - it.since > reclaim),
+            held_up=tuple(held_up),
             evictions=tuple(evictions),
             shorts=tuple(shorts),
             attention=_attention(bool(shorts), bool(owed), bool(evictions), bool(waiting), bool(borrowed)),
@@ -176,6 +182,19 @@ def _late(key: tuple[str, str], share: Share, use: Use, late: Sequence[Waiting],
         told = f": {first.why}" if first.why else ""
         why = f"{jobs(len(late))} within the guarantee {wait} ({of} in use), {first.name} for {duration(now - first.since)}{told}"
         yield Short(Kind.LATE, *key, why)
+
+
+def _without_nodes(key: tuple[str, str], held_up: Sequence[Waiting], now: datetime) -> Iterable[Short]:
+    """Quota is a number: where Kueue counts no nodes it goes on lending what is broken, and whose pods come last find none."""
+    if held_up:
+        first = held_up[0]
+        told = f": {first.why}" if first.why else ""
+        have = "has" if len(held_up) == 1 else "have"
+        why = (
+            f"{jobs(len(held_up))} within the guarantee {have} quota and no nodes: {first.name}'s pods are not ready "
+            f"for {duration(now - first.since)}{told}"
+        )
+        yield Short(Kind.NODES, *key, why, "tenancy check --live says which nodes are not usable")
 
 
 def _of_nodes(supplies: Iterable[FlavorSupply]) -> Iterable[Short]:

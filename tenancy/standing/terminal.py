@@ -33,9 +33,20 @@ STYLES = {
     Attention.BORROWING: "cyan",
     Attention.QUIET: "dim",
 }
+HEADS = ("state", "team", "flavor", "guaranteed", "in use", "lent to", "borrowed from", "waiting", "evicted")
+SHORT_HEADS = ("state", "team", "flavor", "guar.", "used", "lent", "borr.", "waits", "evict.")
 NONE = "–"
-DETAIL = ((3, True), (2, True), (1, True), (0, True), (0, False), (-1, False))
-"""As there is room: how many others a cell names, and whether it says how much waits."""
+DETAIL = (
+    (HEADS, 3, True),
+    (HEADS, 2, True),
+    (HEADS, 1, True),
+    (SHORT_HEADS, 2, True),
+    (SHORT_HEADS, 1, True),
+    (SHORT_HEADS, 0, True),
+    (SHORT_HEADS, 0, False),
+    (SHORT_HEADS, -1, False),
+)
+"""As there is room: the heads, how many others a cell names, and whether it says how much waits."""
 
 
 def show(board: Board, *, teams: Collection[str] = (), flavors: Collection[str] = (), every: bool = False) -> None:
@@ -67,8 +78,9 @@ def render(
 
     meant = [it for it in board.standings if _is_meant(it, teams, flavors)]
     shown, hidden = _split([it for it in meant if _says_something(it)], most)
-    some: list[RenderableType] = [headline(board)]
-    some += _shorts([*_general(board, teams, flavors), *(one for it in meant for one in it.shorts)], most)
+    general = list(_general(board, teams, flavors))
+    some: list[RenderableType] = [headline(board, meant, general)]
+    some += _shorts([*general, *(one for it in meant for one in it.shorts)], most)
     if shown:
         some += _table(board, shown, out)
     if hidden:
@@ -81,27 +93,30 @@ def render(
     return Group(*some)
 
 
-def headline(board: Board) -> Text:
-    """`Kueue, 14:02:31 UTC: 1 promise short, 3 jobs wait (the longest 12m), 2 evictions in the last hour`."""
+def headline(board: Board, meant: Sequence[Standing], general: Sequence[Short]) -> Text:
+    """`Kueue, 14:02:31 UTC: 1 promise short, 3 jobs wait, the longest 12m, 2 evictions in the last hour`, of what is meant."""
     from rich.text import Text
 
     seen = board.seen
-    shorts = len(board.all_shorts)
+    shorts = len(general) + sum(len(it.shorts) for it in meant)
+    waiting = [one.since for it in meant for one in it.waiting]
+    evicted = sum(it.evicted for it in meant)
     told = [
-        (f"{shorts} promise{'' if shorts == 1 else 's'} short", "bold red") if shorts else ("no promise short", "green")
+        (f"{shorts} promise{'' if shorts == 1 else 's'} short", "bold red")
+        if shorts
+        else ("no promise short", "green"),
+        (
+            f"{jobs(len(waiting))} wait{'s' if len(waiting) == 1 else ''}, the longest {duration(seen.at - min(waiting))}"
+            if waiting
+            else "no job waits",
+            "",
+        ),
+        (
+            f"{evicted or 'no'} eviction{'' if evicted == 1 else 's'} in the last hour",
+            STYLES[Attention.EVICTED] if evicted else "",
+        ),
     ]
-    if seen.waiting:
-        longest = duration(seen.at - min(it.since for it in seen.waiting))
-        told.append(
-            (f"{jobs(len(seen.waiting))} wait{'s' if len(seen.waiting) == 1 else ''}, the longest {longest}", "")
-        )
-    else:
-        told.append(("no job waits", ""))
-    evicted = sum(it.times for it in seen.evictions)
-    told.append(
-        (f"{evicted or 'no'} eviction{'' if evicted == 1 else 's'} in the last hour", "yellow" if evicted else "")
-    )
-    if len(board.flavors) == 1:
+    if len(board.flavors) == 1 and len(meant) >= len(board.plan.teams):
         it = board.flavors[0]
         lent = f", {it.lent} lent" if it.lent else ""
         missing = f" ({it.usable} usable)" if it.usable < it.flavor.capacity else ""
@@ -151,7 +166,7 @@ def _general(board: Board, teams: Collection[str], flavors: Collection[str]) -> 
 def _shorts(shorts: Sequence[Short], most: int | None) -> Iterator[Text]:
     from rich.text import Text
 
-    shown = shorts if most is None else shorts[:MOST_SHORTS]
+    shown = shorts if most is None else shorts[: min(MOST_SHORTS, max(2, most // 3))]  # on a low screen few
     for it in shown:
         who = " ".join(filter(None, (it.team, it.flavor))) or "all"
         yield Text.assemble(("SHORT ", STYLES[Attention.SHORT]), (who, "bold"), f": {short_text(it.why, 400)}")
@@ -183,17 +198,15 @@ def _table(board: Board, shown: Sequence[Standing], out: Console) -> Iterator[Re
     """With as many names of others as there is room for, on lines that do not wrap where that can be."""
     from rich.text import Text
 
-    heads = ["state", "team", "flavor", "guaranteed", "in use", "lent to", "borrowed from", "waiting", "evicted"]
-    for names, units in DETAIL:
-        if names < 0:
-            heads = ["state", "team", "flavor", "guar.", "used", "lent", "borr.", "waits", "evict."]
-        rows = [_row(board, it, names, units) for it in shown]
-        widths = [max(map(cell_width, column)) + 3 for column in zip(heads, *rows, strict=True)]
-        if sum(widths) <= out.width:
-            break
     several = len(board.flavors) > 1
+    for heads, names, units in DETAIL:
+        around = 3 if heads is HEADS else 2  # cells beside a column's text
+        rows = [_row(board, it, names, units) for it in shown]
+        widths = [max(map(cell_width, column)) + around for column in zip(heads, *rows, strict=True)]
+        if sum(widths) - (0 if several else widths[2]) <= out.width:
+            break
     table = _new_table(*heads[: 3 if several else 2], right=heads[3:5], then=heads[5:])
-    table.padding = (0, 1 if names >= 0 else 0)
+    table.padding = (0, around - 2)
     for it, row in zip(shown, rows, strict=True):
         cells = [Text(row[0], STYLES[it.attention]), *map(Text, row[1:])]
         table.add_row(*(cell for place, cell in enumerate(cells) if several or place != 2))

@@ -19,6 +19,7 @@ from typing import Any
 from lightkube.resources.core_v1 import Event
 
 from ... import kueue
+from ...identity import RUN_LABEL
 from ...plan import Plan
 from ...promises.model import Place
 from ...standing import Eviction, Kind, Short, Use, Waiting
@@ -90,6 +91,8 @@ class _Jobs:
         self.asked, self.plan, self.places, self.uses = asked, plan, places, uses
         found = asked.may(LocalQueue, "which queue a job waits in is not known", namespace="*")
         self.local = {(it.metadata.namespace, it.metadata.name): it["spec"]["clusterQueue"] for it in found}
+        self.of_runs = {it.metadata.namespace for it in found if RUN_LABEL in (it.metadata.labels or {})}
+        """Namespaces in which `verify` is at work, on copies of queues."""
         self.workloads = asked.may(Workload, "jobs that wait and evictions are not known", namespace="*")
 
     def waiting(self) -> Iterator[Waiting]:
@@ -99,7 +102,7 @@ class _Jobs:
             if _is(told, "QuotaReserved") or _is(told, "Finished") or it["spec"].get("active") is False:
                 continue
             if (place := self._place(it)) is None:
-                strangers += 1
+                strangers += it.metadata.namespace not in self.of_runs
                 continue
             reserved = told.get("QuotaReserved", {})
             yield self._waiting(it, place, _since(it, told), reserved)
@@ -112,7 +115,9 @@ class _Jobs:
             told, place = conditions(it), self._place(it)
             ready = told.get("PodsReady", {})
             if place and _is(told, "Admitted") and not _is(told, "Evicted") and ready.get("status") == "False":
-                yield self._waiting(it, place, moment(ready["lastTransitionTime"]), ready)
+                # The condition is there before a job has quota.
+                since = max(moment(one["lastTransitionTime"]) for one in (ready, told["Admitted"]))
+                yield self._waiting(it, place, since, ready)
 
     def evictions(self) -> Iterator[Eviction]:
         events: dict[str, list[Event]] = defaultdict(list)
