@@ -319,7 +319,7 @@ def test_jobs_within_the_guarantee_that_find_no_nodes_are_short(
     assert [one.kind for one in of(it, "research").shorts] == [Kind.NODES] * short
     if minutes > 2:
         assert f"has quota, pods not ready for {minutes}m  research/job-{minutes}: WaitForStart" in shown(
-            it, teams=["research"]
+            it.only(["research"]), detail=True
         )
 
 
@@ -369,9 +369,24 @@ def test_filters_leave_what_is_asked_for_and_name_jobs() -> None:
     look = seen(
         {"team-1": 20}, flavor="a100-80-10gb", waiting=(waits("team-1", 8, 3, flavor="a100-80-10gb", why="no room"),)
     )
-    out = shown(board(made, look), teams=["team-1"], flavors=["a100-80-10gb"])
+    out = shown(board(made, look).only(["team-1"], ["a100-80-10gb"]), detail=True)
     assert "waits 3m  team-1/job-3, 8 GPUs: no room" in out
     assert "team-2 " not in out and "a100-80-20gb" not in out
+
+
+def test_what_is_short_of_nobody_stays_with_whom_it_is_promised() -> None:
+    made = many_teams(3)
+    shorts = (
+        Short(Kind.CHANGED, "", "", "all"),
+        Short(Kind.CHANGED, "", "a100-80-10gb", "one"),
+        Short(Kind.CHANGED, "team-2", "", "a team"),
+    )
+    it = board(made, seen(shorts=shorts))
+    assert [one.why for one in it.only(["team-1"]).all_shorts] == ["all", "one"]
+    assert [one.why for one in it.only(["team-2"], ["a100-80-20gb"]).all_shorts] == ["all", "a team"]
+    assert it.only(flavors=["a100-80-10gb"]).attention is Attention.SHORT
+    quiet = board(made, seen(shorts=shorts[2:])).only(["team-1"])
+    assert quiet.attention is Attention.QUIET and len(quiet.standings) == 11
 
 
 def test_names_and_messages_of_others_are_text() -> None:
@@ -384,7 +399,7 @@ def test_names_and_messages_of_others_are_text() -> None:
         unread=(evil,),
     )
     it = late(plan(LAB), look)
-    out = shown(it, teams=["research"]) + "".join(changes.changes(board(plan(LAB), seen()), it))
+    out = shown(it.only(["research"]), detail=True) + "".join(changes.changes(board(plan(LAB), seen()), it))
     assert "\x1b" not in out and "\u202e" not in out
     assert "[bold red]x[/]" in out and out.count("y") < 5000
 
@@ -448,7 +463,7 @@ def test_changes_are_lines_of_what_became_different() -> None:
     ]
     assert next(changes.changes(after, before)) == "12:00:00 no longer short (stopped): inference"
     assert not list(changes.changes(after, after))
-    assert not list(changes.changes(before, after, teams=["nobody"]))
+    assert not list(changes.changes(before.only(flavors=["other"]), after.only(flavors=["other"])))
 
 
 @pytest.mark.parametrize(

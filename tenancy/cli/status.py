@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from json import dumps
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +18,7 @@ from .common import DEFAULT_FILE, NO, WRONG_INPUT, File, Json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..standing import Attention, Board
+    from ..standing import Board
 
 SCHEDULERS = ("kueue", "kai")
 FAIL_ON = ("short", "below", "evicted", "waiting")
@@ -97,60 +96,37 @@ def status(
         common.stop(f"--fail-on {fail_on}: there are {', '.join(FAIL_ON)}")
     if scheduler is not None and scheduler not in SCHEDULERS:
         common.stop(f"--scheduler {scheduler}: there are {' and '.join(SCHEDULERS)}")
-    chosen = Chosen(frozenset(team or ()), frozenset(flavor or ()), every_line)
-
     from ..live import clients, reach, usage
     from ..live.status.watch import boards, now
 
+    teams, flavors = frozenset(team or ()), frozenset(flavor or ())
     within = timedelta(seconds=reclaim)
     try:
         client = clients.connect(kubeconfig_of(kubeconfig, context, lab), context)
         scheduler = scheduler or usage.present(client)
         if watch:
-            _watch(boards(client, plan, scheduler, within, lambda: time.sleep(every)), chosen, json)
+            found = boards(client, plan, scheduler, within, lambda: time.sleep(every))
+            chosen = (it if isinstance(it, str) else it.only(teams, flavors) for it in found)
+            _watch(chosen, json, detail=bool(teams), every=every_line)
             return
-        board = now(client, plan, scheduler, within)
+        board = now(client, plan, scheduler, within).only(teams, flavors)
     except (reach.Unreachable, usage.NotThere) as error:
         common.stop(str(error), WRONG_INPUT)
-    _print(board, chosen, json, prometheus)
-    if fail_on and any(it.rank <= FAIL_ON.index(fail_on) for it in _states(board, chosen)):
-        raise typer.Exit(NO)
 
-
-@dataclass(frozen=True)
-class Chosen:
-    """What of a board is meant; empty: all of it."""
-
-    teams: frozenset[str]
-    flavors: frozenset[str]
-    every: bool
-
-
-def _states(board: Board, chosen: Chosen) -> Iterator[Attention]:
-    from ..standing import Attention
-
-    if board.shorts and not chosen.teams:
-        yield Attention.SHORT
-    for it in board.standings:
-        if (not chosen.teams or it.team.name in chosen.teams) and (
-            not chosen.flavors or not it.flavor or it.flavor.name in chosen.flavors
-        ):
-            yield it.attention
-
-
-def _print(board: Board, chosen: Chosen, json: bool, prometheus: bool) -> None:
     from ..standing import data, terminal
     from ..standing import prometheus as metrics
 
     if json:
-        common.print_json(data.as_json(board, chosen.teams, chosen.flavors))
+        common.print_json(data.as_json(board))
     elif prometheus:
         print(metrics.text(board), end="")
     else:
-        terminal.show(board, teams=chosen.teams, flavors=chosen.flavors, every=chosen.every)
+        terminal.show(board, detail=bool(teams), every=every_line)
+    if fail_on and board.attention.rank <= FAIL_ON.index(fail_on):
+        raise typer.Exit(NO)
 
 
-def _watch(boards: Iterator[Board | str], chosen: Chosen, json: bool) -> None:
+def _watch(boards: Iterator[Board | str], json: bool, *, detail: bool, every: bool) -> None:
     """Until Ctrl-C: a table that redraws itself on a terminal, else a line for each change; with --json a line for each look."""
     from ..standing import data, terminal
 
@@ -158,19 +134,17 @@ def _watch(boards: Iterator[Board | str], chosen: Chosen, json: bool) -> None:
     try:
         if json:
             for board in boards:
-                found = (
-                    {"error": board} if isinstance(board, str) else data.as_json(board, chosen.teams, chosen.flavors)
-                )
+                found = {"error": board} if isinstance(board, str) else data.as_json(board)
                 print(dumps(found, ensure_ascii=False), flush=True)
         elif out.is_terminal:
-            _watch_screen(boards, chosen, out)
+            _watch_screen(boards, out, detail, every)
         else:
-            _watch_lines(boards, chosen)
+            _watch_lines(boards, detail, every)
     except KeyboardInterrupt:
         return
 
 
-def _watch_screen(boards: Iterator[Board | str], chosen: Chosen, out: Console) -> None:
+def _watch_screen(boards: Iterator[Board | str], out: Console, detail: bool, every: bool) -> None:
     from rich.console import Group, RenderableType
     from rich.live import Live
     from rich.text import Text
@@ -183,12 +157,12 @@ def _watch_screen(boards: Iterator[Board | str], chosen: Chosen, out: Console) -
             if isinstance(board, str):
                 live.update(Group(Text(board, "bold red"), shown), refresh=True)
                 continue
-            most = None if chosen.every else max(5, out.height - terminal.AROUND)
-            shown = terminal.render(board, out, teams=chosen.teams, flavors=chosen.flavors, most=most)
+            most = None if every else max(5, out.height - terminal.AROUND)
+            shown = terminal.render(board, out, detail=detail, most=most)
             live.update(shown, refresh=True)
 
 
-def _watch_lines(boards: Iterator[Board | str], chosen: Chosen) -> None:
+def _watch_lines(boards: Iterator[Board | str], detail: bool, every: bool) -> None:
     from ..standing import terminal
     from ..standing.changes import changes
 
@@ -201,9 +175,9 @@ def _watch_lines(boards: Iterator[Board | str], chosen: Chosen) -> None:
             silent = board
             continue
         if before is None:
-            terminal.show(board, teams=chosen.teams, flavors=chosen.flavors, every=chosen.every)
+            terminal.show(board, detail=detail, every=every)
         else:
-            for line in changes(before, board, chosen.teams, chosen.flavors):
+            for line in changes(before, board):
                 print(line)
         sys.stdout.flush()
         before, silent = board, ""

@@ -40,7 +40,7 @@ def board(plan: Plan, seen: Seen, *, reclaim: timedelta = RECLAIM, before: Colle
     of = _Sorted(plan, seen, shorts, loans)
     standings = []
     for team in plan.teams:
-        for flavor in (*plan.flavors, None):
+        for flavor in (*plan.flavors, *([] if of.only else [None])):
             it = of.standing(team, flavor, reclaim, before)
             if flavor or it.attention is not Attention.QUIET:
                 standings.append(it)
@@ -89,8 +89,6 @@ class _Sorted:
         self, team: TeamPlan, flavor: Hardware | None, reclaim: timedelta, before: Collection[str] | None
     ) -> Standing:
         key = team.name, flavor.name if flavor else ""
-        if not flavor and self.only:
-            key = team.name, "-"  # it is all said with the only flavor
         share = team.shares[flavor.name] if flavor else NOTHING
         use = self.seen.uses.get(key, Use())
         waiting = self.waiting[key]

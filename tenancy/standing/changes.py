@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from .model import Board, Standing
 from .words import parts, short_text
@@ -17,25 +17,20 @@ NUMBERS: Mapping[str, Callable[[Standing], int]] = {
 }
 
 
-def changes(before: Board, after: Board, teams: Collection[str] = (), flavors: Collection[str] = ()) -> Iterator[str]:
+def changes(before: Board, after: Board) -> Iterator[str]:
     """In the order of the later board."""
     time = f"{after.seen.at:%H:%M:%S}"
-
-    def meant(team: str, flavor: str) -> bool:
-        return (not teams or not team or team in teams) and (not flavors or not flavor or flavor in flavors)
-
-    # Of a sentence only the beginning counts: it goes on to say how long a job has waited.
+    # Of a sentence only what it is about counts: it goes on to say how long a job has waited.
     was, now = ({(it.kind, it.team, it.flavor): it for it in one.all_shorts} for one in (before, after))
-    for key in now.keys() - was.keys():
-        if meant(*key[1:]):
-            yield f"{time} SHORT {_who(*key[1:])}: {short_text(now[key].why)}"
-    for key in was.keys() - now.keys():
-        if meant(*key[1:]):
-            yield f"{time} no longer short ({key[0]}): {_who(*key[1:])}"
+    for (_, team, flavor), short in now.items():
+        if (short.kind, team, flavor) not in was:
+            yield f"{time} SHORT {_who(team, flavor)}: {short_text(short.why)}"
+    for kind, team, flavor in was:
+        if (kind, team, flavor) not in now:
+            yield f"{time} no longer short ({kind}): {_who(team, flavor)}"
     earlier = {_key(it): it for it in before.standings}
     for standing in after.standings:
-        old = earlier.get(_key(standing))
-        if meant(*_key(standing)) and (told := list(_numbers(old, standing))):
+        if told := list(_numbers(earlier.get(_key(standing)), standing)):
             yield f"{time} {_who(*_key(standing))}: {', '.join(told)}"
 
 

@@ -12,20 +12,16 @@ from .model import Board, FlavorStanding, Part, Short, Standing, Waiting
 VERSION = 1
 
 
-def as_json(board: Board, teams: Collection[str] = (), flavors: Collection[str] = ()) -> dict[str, Any]:
-    """`teams` begin with what most needs attention; only those that are named, where some are. Times are in seconds."""
+def as_json(board: Board) -> dict[str, Any]:
+    """`teams` begin with what most needs attention. Times are in seconds."""
     seen = board.seen
     return {
         "version": VERSION,
         "scheduler": seen.scheduler,
         "at": seen.at.isoformat(),
         "attention": board.attention.value,
-        "flavors": [_flavor(it, seen.at) for it in board.flavors if not flavors or it.flavor.name in flavors],
-        "teams": [
-            _standing(it, seen.at)
-            for it in board.standings
-            if (not teams or it.team.name in teams) and (not flavors or not it.flavor or it.flavor.name in flavors)
-        ],
+        "flavors": [_flavor(it, seen.at) for it in board.flavors],
+        "teams": [_standing(it, seen.at) for it in board.standings],
         "short": [_short(it) for it in board.shorts],
         "not_known": list(seen.unread),
     }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -188,6 +188,25 @@ class Board:
     standings: tuple[Standing, ...]
     flavors: tuple[FlavorStanding, ...]
     shorts: tuple[Short, ...]
+
+    def only(self, teams: Collection[str] = (), flavors: Collection[str] = ()) -> Board:
+        """The same with these teams and flavors, all where none are named. What is short of no one team stays where one of them is
+        promised something of it."""
+
+        def meant(flavor: str) -> bool:
+            return not flavors or not flavor or flavor in flavors
+
+        def theirs(flavor: str) -> bool:
+            return not teams or not flavor or any(self.plan.team[name].shares[flavor].guaranteed for name in teams)
+
+        return replace(
+            self,
+            standings=tuple(
+                it for it in self.standings if (not teams or it.team.name in teams) and meant(it.flavor_name)
+            ),
+            flavors=tuple(it for it in self.flavors if meant(it.flavor.name)),
+            shorts=tuple(it for it in self.shorts if meant(it.flavor) and theirs(it.flavor)),
+        )
 
     @property
     def all_shorts(self) -> tuple[Short, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .model import Attention, Board, Part, Short, Standing
@@ -49,10 +49,10 @@ DETAIL = (
 """As there is room: the heads, how many others a cell names, and whether it says how much waits."""
 
 
-def show(board: Board, *, teams: Collection[str] = (), flavors: Collection[str] = (), every: bool = False) -> None:
-    """Prints it; only these teams and flavors where some are named."""
+def show(board: Board, *, detail: bool = False, every: bool = False) -> None:
+    """Prints it. `detail`: with each job that waits or was stopped, in place of the flavors; `every`: all lines."""
     it = console()
-    it.print(render(board, it, teams=teams, flavors=flavors, most=None if every else MOST_ROWS))
+    it.print(render(board, it, detail=detail, most=None if every else MOST_ROWS))
 
 
 def console() -> Console:
@@ -64,43 +64,32 @@ def console() -> Console:
     return it
 
 
-def render(
-    board: Board,
-    out: Console,
-    *,
-    teams: Collection[str] = (),
-    flavors: Collection[str] = (),
-    most: int | None = MOST_ROWS,
-) -> Group:
+def render(board: Board, out: Console, *, detail: bool = False, most: int | None = MOST_ROWS) -> Group:
     """`most` rows of the table; None: every one that says something."""
     from rich.console import Group
     from rich.text import Text
 
-    meant = [it for it in board.standings if _is_meant(it, teams, flavors)]
-    shown, hidden = _split([it for it in meant if _says_something(it)], most)
-    general = list(_general(board, teams, flavors))
-    some: list[RenderableType] = [headline(board, meant, general)]
-    some += _shorts([*general, *(one for it in meant for one in it.shorts)], most)
+    shown, hidden = _split([it for it in board.standings if _says_something(it)], most)
+    some: list[RenderableType] = [headline(board), *_shorts(board.all_shorts, most)]
     if shown:
         some += _table(board, shown, out)
     if hidden:
         some.append(Text(_hidden(hidden), "dim"))
-    if len(board.flavors) > 1 and not teams:
-        some.append(_flavors(board, flavors, out))
-    if teams:
-        some += _jobs(board, meant)
+    if detail:
+        some += _jobs(board)
+    elif len(board.plan.flavors) > 1:
+        some.append(_flavors(board, out))
     some += [Text(f"not known: {short_text(it)}", "yellow") for it in board.seen.unread]
     return Group(*some)
 
 
-def headline(board: Board, meant: Sequence[Standing], general: Sequence[Short]) -> Text:
-    """`Kueue, 14:02:31 UTC: 1 promise short, 3 jobs wait, the longest 12m, 2 evictions in the last hour`, of what is meant."""
+def headline(board: Board) -> Text:
+    """`Kueue, 14:02:31 UTC: 1 promise short, 3 jobs wait, the longest 12m, 2 evictions in the last hour`."""
     from rich.text import Text
 
-    seen = board.seen
-    shorts = len(general) + sum(len(it.shorts) for it in meant)
-    waiting = [one.since for it in meant for one in it.waiting]
-    evicted = sum(it.evicted for it in meant)
+    seen, shorts = board.seen, len(board.all_shorts)
+    waiting = [one.since for it in board.standings for one in it.waiting]
+    evicted = sum(it.evicted for it in board.standings)
     told = [
         (f"{shorts} promise{'' if shorts == 1 else 's'} short", "bold red")
         if shorts
@@ -116,7 +105,7 @@ def headline(board: Board, meant: Sequence[Standing], general: Sequence[Short]) 
             STYLES[Attention.EVICTED] if evicted else "",
         ),
     ]
-    if len(board.flavors) == 1 and len(meant) >= len(board.plan.teams):
+    if len(board.plan.flavors) == 1 and len(board.standings) == len(board.plan.teams):
         it = board.flavors[0]
         lent = f", {it.lent} lent" if it.lent else ""
         missing = f" ({it.usable} usable)" if it.usable < it.flavor.capacity else ""
@@ -126,10 +115,6 @@ def headline(board: Board, meant: Sequence[Standing], general: Sequence[Short]) 
     for place, part in enumerate(told):
         made.append(", " if place else "").append(*part)
     return made
-
-
-def _is_meant(it: Standing, teams: Collection[str], flavors: Collection[str]) -> bool:
-    return (not teams or it.team.name in teams) and (not flavors or not it.flavor or it.flavor.name in flavors)
 
 
 def _says_something(it: Standing) -> bool:
@@ -151,18 +136,6 @@ def _hidden(hidden: Iterable[Standing]) -> str:
     return f"not shown: {told}. --all shows them, --team and --flavor choose"
 
 
-def _general(board: Board, teams: Collection[str], flavors: Collection[str]) -> Iterator[Short]:
-    """What is short of no one team. With a team named: what it is promised something of."""
-    for it in board.shorts:
-        of_theirs = (
-            not teams
-            or not it.flavor
-            or any(team.shares[it.flavor].guaranteed for team in board.plan.teams if team.name in teams)
-        )
-        if of_theirs and (not flavors or not it.flavor or it.flavor in flavors):
-            yield it
-
-
 def _shorts(shorts: Sequence[Short], most: int | None) -> Iterator[Text]:
     from rich.text import Text
 
@@ -176,15 +149,13 @@ def _shorts(shorts: Sequence[Short], most: int | None) -> Iterator[Text]:
         yield Text(f"      and {len(shorts) - len(shown)} more that are short; --all shows them", "dim")
 
 
-def _flavors(board: Board, flavors: Collection[str], out: Console) -> Table:
+def _flavors(board: Board, out: Console) -> Table:
     from rich.text import Text
 
     heads = ("agreed", "usable", "guaranteed", "in use", "lent", "of the pool", "free", "jobs wait")
     some = (0, 1, 3, 6, 7) if out.width < NARROW else range(len(heads))
     table = _new_table("flavor", right=[heads[place] for place in some])
     for it in board.flavors:
-        if flavors and it.flavor.name not in flavors:
-            continue
         less = it.usable < it.guaranteed
         usable = Text(str(it.usable) if it.supply else "?", STYLES[Attention.SHORT] if less else "")
         waiting = f"{len(it.waiting)}, {duration(board.seen.at - it.waiting[0].since)}" if it.waiting else NONE
@@ -198,7 +169,7 @@ def _table(board: Board, shown: Sequence[Standing], out: Console) -> Iterator[Re
     """With as many names of others as there is room for, on lines that do not wrap where that can be."""
     from rich.text import Text
 
-    several = len(board.flavors) > 1
+    several = len(board.plan.flavors) > 1
     for heads, names, units in DETAIL:
         around = 3 if heads is HEADS else 2  # cells beside a column's text
         rows = [_row(board, it, names, units) for it in shown]
@@ -238,12 +209,12 @@ def _waiting(board: Board, it: Standing, of_units: bool) -> str:
     return f"{len(it.waiting)}{units} {duration(board.seen.at - it.waiting[0].since)}"
 
 
-def _jobs(board: Board, chosen: Iterable[Standing]) -> Iterator[Text]:
-    """Each job that waits and each that was stopped, of the teams that were asked for."""
+def _jobs(board: Board) -> Iterator[Text]:
+    """Each job that waits and each that was stopped."""
     from rich.text import Text
 
     lines: Counter[tuple[str, str]] = Counter()
-    for it in chosen:
+    for it in board.standings:
         for one in it.waiting:
             size = f", {it.flavor.count(one.units)}" if it.flavor else ""
             lines[f"waits {duration(board.seen.at - one.since)}", f"{short_text(one.name)}{size}{_told(one.why)}"] += 1

@@ -31,7 +31,7 @@ def jobs(count: int) -> str:
 
 
 def parts(some: Sequence[Part], most: int = MOST_NAMES, sum_about: bool = False) -> str:
-    """What goes to, or comes from, whom: `8 research`, `12: 8 research, ~3 serving, 1 of 2 more`; with `most` 0 `12 of 4 teams`, below
+    """What goes to, or comes from, whom: `8 research`, `12: 8 research, ~3 serving, 1 (2 more)`; with `most` 0 `12 (4 teams)`, below
     that `12`. `~` where the split is not known."""
     total = f"{'~' if sum_about else ''}{sum(it.units for it in some)}"
     if most < 0:
@@ -43,10 +43,10 @@ def parts(some: Sequence[Part], most: int = MOST_NAMES, sum_about: bool = False)
     if not shown:
         pool = any(it.team == POOL for it in rest)
         teams = len(rest) - pool
-        return f"{total} of {'the free pool and ' if pool else ''}{teams} team{'' if teams == 1 else 's'}"
+        return f"{total} ({'the free pool and ' if pool else ''}{teams} team{'' if teams == 1 else 's'})"
     said = [f"{'~' if it.about else ''}{it.units} {_name(it)}" for it in shown]
     left = sum(it.units for it in rest)
-    return f"{total}: {', '.join([*said, *([f'{left} of {len(rest)} more'] if rest else [])])}"
+    return f"{total}: {', '.join([*said, *([f'{left} ({len(rest)} more)'] if rest else [])])}"
 
 
 def _name(it: Part) -> str:
