@@ -92,6 +92,14 @@ def loans(parts: list[dict[str, Any]]) -> list[tuple[str, int, bool]]:
     return [(it["team"], it["units"], it["about"]) for it in parts]
 
 
+def waiting(found: dict[str, Team]) -> int:
+    return int(found["research"]["waiting"]["jobs"])
+
+
+def evicted(found: dict[str, Team]) -> int:
+    return sum(it["times"] for it in found["research"]["evictions"])
+
+
 def short(team: Team) -> list[str]:
     return [it["kind"] for it in team["short"]]
 
@@ -118,15 +126,17 @@ def test_what_happens_on_kueue_is_what_is_shown(shared: Folder, client: Client, 
         # training comes back for all of its 16.
         for number in range(4):
             teams.submit("training", f"job-{number}", Ask(gpu, 4))
-        found = status.until(lambda it: it["training"]["used"] == 16 and it["research"]["waiting"]["jobs"] == 3)
+        found = status.until(
+            lambda it: (it["training"]["used"], it["research"]["used"]) == (16, 8) and waiting(it) == 3
+        )
         research = found["research"]
         assert (research["used"], research["lent"], research["borrowed"], research["attention"]) == (8, 0, 0, "evicted")
-        assert sum(it["times"] for it in research["evictions"]) == 2 and not found["training"]["evictions"]
+        assert evicted(found) == 2 and not found["training"]["evictions"]
         assert {it["why"] for it in research["evictions"]} == {"taken back by its owner"}
         for name in {it["job"].removeprefix("research/") for it in research["evictions"]}:
             client.delete(Job, name, namespace="research", cascade=CascadeType.BACKGROUND)
-        found = status.until(lambda it: it["research"]["waiting"]["jobs"] == 1)
-        assert sum(it["times"] for it in found["research"]["evictions"]) == 2, "events tell of jobs that are gone"
+        # Of jobs that are gone events tell.
+        status.until(lambda it: (waiting(it), evicted(it)) == (1, 2))
 
         # A queue that somebody stopped, and then one that somebody changed: a job within the guarantee waits.
         with patched(client, "inference", "/spec/stopPolicy", "Hold", "None"):
@@ -140,7 +150,9 @@ def test_what_happens_on_kueue_is_what_is_shown(shared: Folder, client: Client, 
         teams.until(lambda: "inference/other" in teams.flavors(), lambda: teams.said("inference/other"))
         with patched(client, "inference", QUOTA, "1", "8"):
             teams.submit("inference", "job", Ask(gpu, 4))
-            found = status.until(lambda it: it["inference"]["waiting"]["within_guarantee"] == 1)
+            found = status.until(
+                lambda it: it["inference"]["used"] == it["inference"]["waiting"]["within_guarantee"] == 1
+            )
             assert short(found["inference"]) == ["changed"]
             code, out = status("--reclaim", "0", "--fail-on", "short")
             assert code == 1 and "not as agreed: gpu nvidia.com/gpu nominalQuota 1 instead of 8" in out
@@ -170,8 +182,7 @@ def test_what_happens_on_kai_is_what_is_shown(shared: Folder, client: Client, pl
         assert loans(found["research"]["borrowed_from"]) == [("training", 8, False)]
         assert "Limit is 16 GPUs" in status("--team", "research")[1]
         jobs.submit("owner", "training", "gpu", 6, 1)
-        found = status.until(lambda it: (it["training"]["used"], it["research"]["used"]) == (6, 10))
-        assert sum(it["times"] for it in found["research"]["evictions"]) == 6
+        found = status.until(lambda it: (it["training"]["used"], it["research"]["used"], evicted(it)) == (6, 10, 6))
         assert {it["why"] for it in found["research"]["evictions"]} == {"taken back by its owner"}
         assert loans(found["training"]["lent_to"]) == [("research", 2, False)]
         assert found["research"]["attention"] == "evicted"
