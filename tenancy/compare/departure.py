@@ -28,7 +28,7 @@ def departures(
 ) -> Iterator[str]:
     """A sentence for each queue or flavor that goes and has jobs. `there`: all queues that the update changes or takes away.
     `retained`: what goes stays on the cluster when it leaves the stack; `patience` is how long an update waits for one that does
-    not, as the stack says it."""
+    not, as the stack says it (Pulumi goes by what it said when the object was last updated)."""
     for body in going.values():
         name = str(body["metadata"]["name"])
         if body["kind"] == "ClusterQueue" and (jobs := int((body.get("status") or {}).get("reservingWorkloads") or 0)):

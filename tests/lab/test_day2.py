@@ -260,13 +260,14 @@ def test_a_quota_below_what_is_used_and_another_department_stop_nobody(scene: Sc
 
 def test_a_team_that_goes_with_its_jobs_running(scene: Scene) -> None:
     """Said before; an update waits so long and no longer; held, drained, gone."""
+    scene.project.set(timeout="10s")
+    scene.now = ""  # the record of each object has the timeout of its last update
     teams = scene.begin()
     for name in ("one", "two"):
         teams.submit("research", name, ask(teams))
         teams.runs(f"research/{name}")
     without = BASE.replace(RESEARCH, "")
     scene.project.agree(without)
-    scene.project.set(timeout="10s")
     scene.until(lambda: reserving(scene, "research") == 2, "Kueue does not count them")
     told = one_line(scene.project.preview().ok().said)
     assert "research leaves the agreement, and 2 of its jobs run, on 8 GPUs: they run on" in told
