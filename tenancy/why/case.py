@@ -263,6 +263,7 @@ class Case:
             or "it has none",
             "levels": f"all its pods must share one {' and one '.join(levels)}; " if levels and required else "",
             "together": f"enough in one {levels[0]}" if levels and required else "enough for all its pods",
+            "wider": " or a wider level" if levels and required else "",
             "excluded": "",
             "checks": self._checks(),
             "stopped": self._stop_policy(),

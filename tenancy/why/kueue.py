@@ -108,7 +108,13 @@ def _reasons(case: Case, matches: Sequence[Match]) -> Iterator[Reason]:
             continue  # the job names its flavor: of the others nothing is to be said
         if "topology" in it.groups and flavor in too_large:
             continue  # no node could, so none does
-        if it.row.key not in QUOTA_KEYS or room is None:
+        if room and (gone := room.flavor.nodes - int(it.groups.get("nodes") or room.flavor.nodes)) > 0:
+            reason, there = explain(it, case.context), counted("node", room.flavor.nodes)
+            missing = (
+                f"The agreement has {there} of it: {gone} {'is' if gone == 1 else 'are'} gone, broken or not labelled."
+            )
+            yield replace(reason, text=f"{reason.text} {missing}")
+        elif room is None or it.row.key not in QUOTA_KEYS:
             yield explain(it, case.context)
         elif resource == room.flavor.resource:
             reason = explain(it, case.context)

@@ -62,7 +62,7 @@ KUEUE = (
         QUOTA,
         r'topology "(?P<topology>[^"]*)" allows to fit only (?P<fit>\d+) out of (?P<pods>\d+) (?:pod|slice)\(s\)(?:\. Total nodes: (?P<nodes>\d+); excluded: (?P<excluded>(?:\w+(?: "[^"]*")?: \d+(?:, )?)+))?',
         means="{on}{levels}quota is enough, but the nodes are not: only {fit} of its {pods} pods have room together{excluded}.",
-        help="jobs leave nodes {together}, or it asks for fewer pods or a wider level",
+        help="jobs leave nodes {together}, or it asks for fewer pods{wider}",
     ),
     Row(
         "selector",
@@ -124,7 +124,7 @@ KUEUE = (
     Row(
         "not-again",
         QUOTA,
-        r"^(?:Exceeded the PodsReady timeout|Preempted to accommodate|Evicted due to|The (?:Cluster|Local)Queue is stopped)",
+        r"^(?:Exceeded the PodsReady timeout|Preempted to accommodate|Evicted due to|Workload was evicted|The (?:Cluster|Local)Queue is stopped)",
         means="Kueue has not looked at it again since it was stopped.",
     ),
     Row(
@@ -235,6 +235,12 @@ KUEUE = (
         r"exceeding the maximum execution time",
         means="it reached its own time limit (label kueue.x-k8s.io/max-exec-time-seconds)",
         never=True,
+    ),
+    Row(
+        "stopped-node",
+        EVICTED,
+        r"no replacement for unhealthy node\(s\): (?P<failed>[^\s,]+(?:, ?[^\s,]+)*)",
+        means="its node {failed} failed, and no other had room for the pods that were there",
     ),
     Row(
         "stopped-hand",
