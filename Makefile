@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .PHONY: help up rehearse down status play test unit lint types tools setup render bench pictures docs-check site format lock
 
 BIN := .venv/bin
+# Two files of tests side by side, those with labs first: they mostly wait.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 help: ## List these tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
@@ -26,10 +28,10 @@ play: setup ## Play the scene again: research borrows what training lends, train
 test: lint types ## Everything CI runs: lint, types, unit tests, tests on a real control plane
 	@$(BIN)/python -m tenancy.lab.tools lab pulumi languages kai kubevirt
 	@tools/browser >/dev/null || true
-	@$(BIN)/pytest
+	@$(PYTEST)
 
 unit: setup ## The tests that need only Python
-	@$(BIN)/pytest -m 'not lab'
+	@$(PYTEST) -m 'not lab'
 
 lint: setup ## Style, imports that point one way, rendered files that agree, a current reference, current pictures
 	@$(BIN)/ruff check
