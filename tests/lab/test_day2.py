@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ from tenancy import kueue
 from tenancy.cli import app
 from tenancy.lab import lab, processes
 from tenancy.lab.folder import Folder, LabError
-from tenancy.live.clients import Workload, connect
+from tenancy.live.clients import ClusterQueue, Workload, connect
 
 from .conftest import plan_of
 from .stacks import Project, lacking
@@ -199,14 +201,29 @@ def test_an_api_server_that_restarts_during_an_update(scene: Scene) -> None:
     scene.begin()
     scene.project.agree(MORE)
     with scene.project.start_up() as update:
-        scene.until(lambda: len(scene.project.names("clusterqueues")) > 4, "no queue was made")
-        scene.end("kube-apiserver")
-        scene.mend()
+        scene.until(lambda: len(list(scene.client.list(ClusterQueue))) > 4, "no queue was made")
+        with frozen(update):  # so that it has writes left when the server is gone
+            scene.end("kube-apiserver")
         code = update.wait()
+    scene.mend()
     said = scene.project.log.read_text()
     assert code != 0 and re.search("connection refused|connection reset|EOF|initializing", said), said
     scene.project.up().ok()
     scene.holds(MORE)
+
+
+@contextmanager
+def frozen(update: subprocess.Popen[bytes]) -> Iterator[None]:
+    """An update that does nothing for a moment, and neither do its language host and its provider."""
+    process = psutil.Process(update.pid)
+    family = [process, *process.children(recursive=True)]
+    for one in family:
+        one.suspend()
+    try:
+        yield
+    finally:
+        for one in family:
+            one.resume()
 
 
 def test_two_updates_at_once(scene: Scene) -> None:
