@@ -16,14 +16,15 @@ Change = Callable[[Spec], object]
 
 @dataclass(frozen=True)
 class Mutation:
-    """`queues`: what becomes of a Queue's spec, by its name. `classes`: other values for PriorityClasses."""
+    """`queues`: what becomes of a Queue's spec, by its name. `classes`: other values for PriorityClasses. `levels`: of Topologies."""
 
     name: str
     breaks: tuple[str, ...]
-    """Checks, less the scheduler and the flavor: `reach/research`."""
+    """Checks, less the scheduler and the flavor `gpu`: `reach/research`, `slices/a/slice`."""
     spares: tuple[str, ...]
     queues: Mapping[str, Change] = ()  # type: ignore[assignment]
     classes: Mapping[str, int] = ()  # type: ignore[assignment]
+    levels: Mapping[str, tuple[str, ...]] = ()  # type: ignore[assignment]
 
 
 def gpus(**values: float) -> Change:
@@ -103,4 +104,82 @@ TOGETHER = tuple(
         ("jobs are left alone for an hour before they are reclaimed",),
         ("inference's limit is one GPU short",),
     )
+)
+
+
+# What the lab's agreement has none of: a department, a prod slice, a cap on borrowing, a free pool, slices, a topology. `shared-gpu`
+# holds 32, `d-gpu` 16 of them for a and b, c 8, 8 are nobody's; of the 56 slices each has 8.
+REST = """
+[cluster]
+name = "lab"
+
+[topologies.zonal]
+levels = ["topology.kubernetes.io/zone", "kubernetes.io/hostname"]
+
+[flavors.gpu]
+nodes = 4
+gpus_per_node = 8
+topology = "zonal"
+
+[flavors.slice]
+nodes = 1
+gpus_per_node = 8
+mig = { gpu = "A100-80GB", profile = "1g.10gb" }
+cpu_per_slice = 2
+memory_per_slice = "15Gi"
+topology = "zonal"
+
+[departments.d]
+
+[teams.a]
+department = "d"
+guaranteed = { gpu = 8, slice = 8 }
+prod = { gpu = 2 }
+
+[teams.b]
+department = "d"
+guaranteed = { gpu = 8, slice = 8 }
+borrowable = { gpu = 4, slice = 4 }
+
+[teams.c]
+guaranteed = { gpu = 8, slice = 8 }
+"""
+REST_HOLDS = (
+    "borrowable/b",
+    "prod-slice/a",
+    "prod-back/a",
+    "prod-kept/a",
+    "pool/a",
+    "department/a",
+    "topology/a",
+    "slices/a/slice",
+)
+OF_THE_REST = (
+    (
+        Mutation(
+            "b may borrow without a limit",
+            ("borrowable/b",),
+            ("borrowable/b/slice", "kept/b"),
+            {"b-gpu": gpus(limit=-1)},
+        ),
+        Mutation("a's prod slice grows", ("prod-slice/a",), ("topology/a",), {"a-prod-gpu": gpus(quota=8, limit=8)}),
+        Mutation("the free pool is nobody's", ("pool/a",), (), {"shared-gpu": gpus(limit=24)}),
+        Mutation("slices are held back", ("slices/a/slice", "pool/a/slice"), (), {"shared-slice": gpus(limit=50)}),
+    ),
+    (
+        Mutation(
+            "a's prod slice owns nothing, comes last, and its jobs may be stopped",
+            ("prod-kept/a", "prod-back/a"),
+            ("reach/c", "borrowable/b"),
+            {"a-prod-gpu": lambda spec: (gpus(quota=0)(spec), spec.update(priority=50))},
+            {"build": 60},
+        ),
+        Mutation(
+            "the department's slices are everybody's",
+            ("department/a/slice",),
+            ("department/a", "slices/a/slice"),
+            {"d-slice": gpus(quota=0)},
+        ),
+        Mutation("no zones", ("topology/a",), (), levels={"zonal": ("kubernetes.io/hostname",)}),
+    ),
 )

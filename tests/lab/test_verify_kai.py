@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from lightkube import Client
 from lightkube.codecs import from_dict
+from lightkube.generic_resource import create_global_resource
 from lightkube.resources.core_v1 import Namespace, Node, Pod
 from lightkube.resources.scheduling_v1 import PriorityClass
 from lightkube.types import PatchType
@@ -35,6 +36,7 @@ from .mutations_kai import ON_THE_LAB, TOGETHER, Mutation
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 RESERVATIONS = "kai-resource-reservation"
+Topology = create_global_resource(*kai.TOPOLOGY_VERSION.split("/"), "Topology", "topologies")
 
 
 @pytest.fixture(scope="module")
@@ -75,17 +77,7 @@ def test_every_promise_holds_and_nothing_is_left_nor_touched(client: Client, pla
 def test_a_fault_breaks_what_it_is_about_and_nothing_else(
     client: Client, plan: Plan, mutations: tuple[Mutation, ...]
 ) -> None:
-    breaks = {name for it in mutations for name in it.breaks}
-    with ExitStack() as there:
-        for it in mutations:
-            there.enter_context(applied(client, it))
-        run = verify(
-            client,
-            plan,
-            chosen(plan, *breaks, *(name for it in mutations for name in it.spares)),
-            name=safety.new_name(),
-        )
-    assert broken(run) == breaks, {outcome.check.name: outcome.why for outcome in run.outcomes}
+    faults_are_seen(client, plan, mutations)
 
 
 def test_every_fault_is_in_one_batch() -> None:
@@ -114,6 +106,16 @@ def test_every_kind_on_the_lab_has_a_fault_that_breaks_it(plan: Plan) -> None:
     assert broken == {check.kind for check in kai_checks(plan)}
 
 
+def faults_are_seen(client: Client, plan: Plan, mutations: tuple[Mutation, ...]) -> None:
+    breaks = {name for it in mutations for name in it.breaks}
+    spares = {name for it in mutations for name in it.spares}
+    with ExitStack() as there:
+        for it in mutations:
+            there.enter_context(applied(client, it))
+        run = verify(client, plan, chosen(plan, *breaks, *spares), name=safety.new_name())
+    assert broken(run) == breaks, {outcome.check.name: outcome.why for outcome in run.outcomes}
+
+
 def chosen(plan: Plan, *names: str) -> list[Check]:
     found = [check for check in kai_checks(plan) if short(check) in names]
     assert {short(check) for check in found} == set(names)
@@ -121,7 +123,7 @@ def chosen(plan: Plan, *names: str) -> list[Check]:
 
 
 def short(check: Check) -> str:
-    return f"{check.kind}/{check.team}"
+    return check.name.removeprefix("kai/").removesuffix("/gpu")
 
 
 def broken(run: Run) -> set[str]:
@@ -148,6 +150,10 @@ def applied(client: Client, mutation: Mutation) -> Iterator[None]:
             old = client.get(PriorityClass, name).value
             reclass(client, name, value)
             back.append(lambda name=name, old=old: reclass(client, name, old))
+        for name, levels in dict(mutation.levels).items():
+            before = client.get(Topology, name)["spec"]
+            retopology(client, name, {"levels": [{"nodeLabel": key} for key in levels]})
+            back.append(lambda name=name, before=before: retopology(client, name, before))
         yield
     finally:
         for undo in back:
@@ -163,6 +169,16 @@ def reclass(client: Client, name: str, value: int) -> None:
     client.delete(PriorityClass, name)
     body = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
     client.create(from_dict({**body, "preemptionPolicy": "Never"}))
+
+
+def retopology(client: Client, name: str, spec: Any) -> None:
+    """Nor can a Topology's levels."""
+    labels = client.get(Topology, name)["metadata"]["labels"]
+    client.delete(Topology, name)
+    until(
+        lambda: name not in {it["metadata"]["name"] for it in client.list(Topology)}, lambda: f"{name} is still there"
+    )
+    client.create(Topology.from_dict({"metadata": {"name": name, "labels": labels}, "spec": spec}))
 
 
 def left(client: Client) -> list[str]:
