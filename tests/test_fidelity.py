@@ -70,6 +70,15 @@ def test_kai_is_judged_flavor_by_flavor() -> None:
     assert refused(verdicts(plan(text))) == []
 
 
+def test_kai_takes_nothing_back_for_a_prod_team_beyond_its_guarantee() -> None:
+    """Seen on KAI 0.12 (decision 24): its regular queue stands a level below the department's."""
+    text = ONE_FLAVOR + '[departments.d]\n[teams.a]\ndepartment = "d"\nguaranteed = 8\n[teams.b]\nguaranteed = 8\n'
+    assert list(levels(text, Scheduler.KAI, "departments").values()) == ["exact"]
+    assert list(levels(text + "prod = 2\n", Scheduler.KAI, "departments").values()) == ["exact"]
+    inside = text.replace("guaranteed = 8\n[teams.b]", "guaranteed = 8\nprod = 2\n[teams.b]")
+    assert list(levels(inside, Scheduler.KAI, "departments").values()) == ["approximate"]
+
+
 def test_kai_refuses_everything_where_it_would_mix_up_names() -> None:
     text = ONE_FLAVOR + "[flavors.default]\nnodes = 1\ngpus_per_node = 8\n[teams.a]\nguaranteed = { gpu = 8 }\n"
     assert set(levels(text, Scheduler.KAI, "guaranteed").values()) == {"refused"}

@@ -59,6 +59,8 @@ def to_all(plan: Plan) -> Iterator[tuple[str, Case]]:
     """What the agreement says and KAI gets no object for is refused by name."""
     if any(plan.pool.values()):
         yield "free pool", (EXACT, "part of the quota of 'shared', over quota for every queue in it")
+    if plan.departments:
+        yield "departments", _departments(plan)
     if len(plan.flavors) > 1:
         how = "a node pool and a tree of queues each: a job names the pool and a queue of it, and gets no other flavor"
         yield "flavors", (APPROXIMATE, how)
@@ -84,6 +86,19 @@ def to_all(plan: Plan) -> Iterator[tuple[str, Case]]:
         yield "taints", (APPROXIMATE, "KAI gives a job no tolerations: it must bring them itself")
     yield from _priorities(plan)
     yield from _sharing(plan)
+
+
+def _departments(plan: Plan) -> Case:
+    how = (
+        "a queue above its teams' queues: what one of them lends goes to the others before it goes to other departments"
+    )
+    if any(team.department and share.prod for team in plan.teams for share in team.shares.values()):
+        how += (
+            "; it is not taken back from those for a team with a prod slice, whose regular queue stands a level deeper: KAI "
+            "0.12 reclaims what such a team is guaranteed, and no more (decision 24)"
+        )
+        return APPROXIMATE, how
+    return EXACT, how
 
 
 def _priorities(plan: Plan) -> Iterator[tuple[str, Case]]:

@@ -12,6 +12,9 @@ from .model import Check, Jobs, Place, Step
 
 LOW, HIGH = 50, 75  # KAI's classes `train` and `build-preemptible`
 HALF = "0.5"
+BESIDE_PROD = (
+    "KAI 0.12 takes back for a team with a prod slice what it is guaranteed, and not what else its department lends"
+)
 
 
 def of_flavor(field: Field) -> Iterator[Check]:
@@ -69,7 +72,7 @@ def department(field: Field) -> Iterator[Check]:
     for it in field.plan.departments:
         inside = [team for team in field.teams if team.department == it.name]
         outside = [team for team in field.teams if team.department != it.name]
-        team = max(inside, key=field.reach, default=None)
+        team = max(inside, key=lambda it: (not it.shares[field.name].prod, field.reach(it)), default=None)
         other = field.borrower(*inside)
         if not team or not other or len(inside) < 2 or not outside:
             continue
@@ -88,7 +91,8 @@ def department(field: Field) -> Iterator[Check]:
             ),
         ]
         promise = f"what {it.display_name} lends, {field.count(own)}, is {team.display_name}'s before it is {other.display_name}'s"
-        yield field.check("department", team, promise, field.queue_named(it.name), steps, field.no_reclaim)
+        why = BESIDE_PROD if team.shares[field.name].prod else field.no_reclaim
+        yield field.check("department", team, promise, field.queue_named(it.name), steps, why)
 
 
 def weights(field: Field) -> Iterator[Check]:

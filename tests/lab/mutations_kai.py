@@ -134,7 +134,6 @@ topology = "zonal"
 [teams.a]
 department = "d"
 guaranteed = { gpu = 8, slice = 8 }
-prod = { gpu = 2 }
 
 [teams.b]
 department = "d"
@@ -143,12 +142,13 @@ borrowable = { gpu = 4, slice = 4 }
 
 [teams.c]
 guaranteed = { gpu = 8, slice = 8 }
+prod = { gpu = 2 }
 """
 REST_HOLDS = (
     "borrowable/b",
-    "prod-slice/a",
-    "prod-back/a",
-    "prod-kept/a",
+    "prod-slice/c",
+    "prod-back/c",
+    "prod-kept/c",
     "pool/a",
     "department/a",
     "topology/a",
@@ -159,19 +159,19 @@ OF_THE_REST = (
         Mutation(
             "b may borrow without a limit",
             ("borrowable/b",),
-            ("borrowable/b/slice", "kept/b"),
+            ("non-preemptible/b", "non-preemptible/a/slice"),
             {"b-gpu": gpus(limit=-1)},
         ),
-        Mutation("a's prod slice grows", ("prod-slice/a",), ("topology/a",), {"a-prod-gpu": gpus(quota=8, limit=8)}),
+        Mutation("c's prod slice grows", ("prod-slice/c",), (), {"c-prod-gpu": gpus(quota=8, limit=8)}),
         Mutation("the free pool is nobody's", ("pool/a",), (), {"shared-gpu": gpus(limit=24)}),
         Mutation("slices are held back", ("slices/a/slice", "pool/a/slice"), (), {"shared-slice": gpus(limit=50)}),
     ),
     (
         Mutation(
-            "a's prod slice owns nothing, comes last, and its jobs may be stopped",
-            ("prod-kept/a", "prod-back/a"),
+            "c's prod slice owns nothing, comes last, and its jobs may be stopped",
+            ("prod-kept/c", "prod-back/c"),
             ("reach/c", "borrowable/b"),
-            {"a-prod-gpu": lambda spec: (gpus(quota=0)(spec), spec.update(priority=50))},
+            {"c-prod-gpu": lambda spec: (gpus(quota=0)(spec), spec.update(priority=50))},
             {"build": 60},
         ),
         Mutation(
