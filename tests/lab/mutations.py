@@ -87,6 +87,7 @@ class Mutation:
     changes: Mapping[str, Sequence[Change]]
     breaks: tuple[str, ...]
     seen: str
+    """What must be said; either of two where a `|` stands between them."""
     keeps: tuple[str, ...]
 
     @property
@@ -300,7 +301,7 @@ STATES = (
         "urgent is no higher than ordinary",
         {"WorkloadPriorityClass/urgent": [value(10)]},
         ("kueue/priority/r/a",),
-        "r's last wait",
+        "r's last wait|0 jobs of r's level-1 were stopped",
         ("kueue/reach/r/b",),
     ),
     Mutation(

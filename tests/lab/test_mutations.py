@@ -77,7 +77,7 @@ def judged(mutation: Mutation, outcomes: dict[str, Outcome]) -> Iterator[str]:
         it = outcomes[name]
         if it.verdict is not Verdict.BROKEN:
             yield f"{mutation.says}: {name} is {it.verdict} {it.why}"
-        elif mutation.seen not in it.why:
+        elif not any(text in it.why for text in mutation.seen.split("|")):
             yield f"{mutation.says}: {name} is broken, and says nothing of {mutation.seen}: {it.why}"
     for name in mutation.keeps:
         if outcomes[name].verdict is not Verdict.HELD:

@@ -45,7 +45,7 @@ class Status:
         self.arguments += ["--scheduler", scheduler]
 
     def __call__(self, *more: str) -> tuple[int, str]:
-        done = CliRunner().invoke(app, [*self.arguments, *more], catch_exceptions=False)
+        done = CliRunner(env={"COLUMNS": "160"}).invoke(app, [*self.arguments, *more], catch_exceptions=False)
         return done.exit_code, done.stdout
 
     def teams(self, *more: str) -> dict[str, Team]:
