@@ -12,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tenancy.cli import app
+from tenancy.lab import lab
+from tenancy.plan import Plan
 
 from .stacks import Project
 
@@ -82,6 +84,40 @@ namespaces = ["their-speech"]
 [teams.vision]
 guaranteed = 16
 """
+
+
+THEIR_KAI = textwrap.dedent("""
+    apiVersion: scheduling.run.ai/v2
+    kind: Queue
+    metadata: {name: shared}
+    spec:
+      displayName: everybody
+      resources:
+        gpu: {quota: 32, limit: 32, overQuotaWeight: 1}
+        cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
+        memory: {quota: -1, limit: -1, overQuotaWeight: 1}
+    ---
+    apiVersion: scheduling.run.ai/v2
+    kind: Queue
+    metadata: {name: vision, labels: {their: mark}}
+    spec:
+      parentQueue: shared
+      resources:
+        gpu: {quota: 16, limit: -1, overQuotaWeight: 1}
+        cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
+        memory: {quota: -1, limit: -1, overQuotaWeight: 1}
+    ---
+    apiVersion: scheduling.run.ai/v2
+    kind: Queue
+    metadata: {name: speech}
+    spec:
+      parentQueue: shared
+      resources:
+        gpu: {quota: 16, limit: 24, overQuotaWeight: 1}
+        cpu: {quota: -1, limit: -1, overQuotaWeight: 1}
+        memory: {quota: -1, limit: -1, overQuotaWeight: 1}
+""")
+QUEUES = "queues.scheduling.run.ai"
 
 
 @pytest.fixture
@@ -165,3 +201,33 @@ def test_a_stack_that_adopts_needs_no_record_and_takes_what_kubectl_wrote_with_i
     vision = project.on_cluster()["ClusterQueue/vision"]
     assert vision["spec"]["flavorFungibility"]["whenCanBorrow"] == borrow
     assert vision["metadata"]["labels"]["their"] == "mark"
+
+
+@pytest.fixture
+def on_kai(labs: Path, plan: Plan, tmp_path: Path) -> Iterator[Project]:
+    """The same for KAI."""
+    it = Project(tmp_path, lab.up(plan, "adopt-kai", ("kai",)).kubeconfig)
+    it.kubectl("apply", "--filename=-", given=THEIR_KAI)
+    it.set(schedulers='["kai"]', adopt="true")
+    yield it
+    lab.down("adopt-kai")
+
+
+def test_queues_of_kai_are_adopted_too(on_kai: Project) -> None:
+    def queues() -> dict[str, Any]:
+        found = json.loads(on_kai.kubectl("get", QUEUES, "--output=json"))["items"]
+        return {it["metadata"]["name"]: it for it in found}
+
+    before = queues()
+    said = read(on_kai)
+    assert "[teams.speech]\nguaranteed = 16\nborrowable = 8\n" in said["agreement"]
+    on_kai.up().ok()
+    after = queues()
+    assert {name: it["metadata"]["uid"] for name, it in after.items()} == {
+        name: it["metadata"]["uid"] for name, it in before.items()
+    }
+    assert {name: it["spec"]["resources"] for name, it in after.items()} == {
+        name: it["spec"]["resources"] for name, it in before.items()
+    }
+    assert after["vision"]["metadata"]["labels"]["their"] == "mark"
+    assert "unchanged" in on_kai.preview("--refresh", "--expect-no-changes").ok().said
