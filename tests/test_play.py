@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tenancy.evidence.model import Condition, Outcome, Verdict
-from tenancy.live.verify.play import Patience, Stopped, play
+from tenancy.live.verify.play import Patience, Silence, Stopped, play
 from tenancy.live.verify.replica import JobState, NotKept, NotRunnable, Phase, Refused
 from tenancy.live.verify.timeline import Timeline
 from tenancy.promises.model import Check, Jobs, Machine, Scheduler, Step
@@ -129,6 +129,23 @@ def test_silence_is_no_answer() -> None:
     assert outcome.verdict is Verdict.BROKEN
     assert "1 jobs of research wait, and the scheduler has not said why" in outcome.why
     assert clock.now() > PATIENCE.step
+
+
+@pytest.mark.parametrize("running", [2, 1])
+def test_silence_alone_may_be_asked_about_again(running: int) -> None:
+    """Where nothing else is wrong; a wrong number is broken the first time."""
+    check = Check(Scheduler.KUEUE, "reach", "research", "gpu", "16", (STEP,), "clusterqueue/research")
+    replica = Scripted([states(running, 3 - running, told=False)])
+
+    def asked(heed_silence: bool) -> Outcome:
+        return play(check, replica, Time(), count=lambda flavor, n: f"{n} GPUs", heed_silence=heed_silence)
+
+    if running == 2:
+        with pytest.raises(Silence, match="has not said why"):
+            asked(heed_silence=False)
+    else:
+        assert asked(heed_silence=False).verdict is Verdict.BROKEN
+    assert replica.closed == 1
 
 
 @pytest.mark.parametrize(

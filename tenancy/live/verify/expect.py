@@ -11,10 +11,11 @@ from .replica import JobState, Phase
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is not as expected. `final`: it can never come right."""
+    """One thing that is not as expected. `final`: it can never come right. `silent`: all that lacks is a word of the scheduler."""
 
     text: str
     final: bool = False
+    silent: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,13 +84,14 @@ def _of_group(step: Step, jobs: Jobs, seen: Seen, who: str, count: Callable[[str
     if stuck := [it for it in seen.waiting(name) if it.stuck]:
         yield Fault(f"{len(stuck)} jobs of {who} have all they ask for and do not run: {stuck[0].stuck}")
     if silent := [it for it in seen.waiting(name) if not it.told and not it.stuck]:
-        yield Fault(f"{len(silent)} jobs of {who} wait, and the scheduler has not said why")
+        yield Fault(f"{len(silent)} jobs of {who} wait, and the scheduler has not said why", silent=True)
     yield from _stops(step, jobs, seen, who)
     if text := step.because.get(name):
         for it in seen.stopped(name) or seen.waiting(name):
             if not any(text in f"{said.reason} {said.message}" for said in it.told):
                 said = "; ".join(f"{told.reason}: {told.message}" for told in it.told) or "nothing"
-                yield Fault(f"of {name} {it.number} of {it.jobs} {text!r} should be said, and what is said is: {said}")
+                lacking = f"of {name} {it.number} of {it.jobs} {text!r} should be said, and what is said is: {said}"
+                yield Fault(lacking, silent=not it.told)
                 break
 
 

@@ -37,6 +37,10 @@ class Stopped(Exception):
     """The run is to end: nothing more is submitted."""
 
 
+class Silence(Exception):
+    """All is as it should be but for a word of the scheduler on why a job waits."""
+
+
 @dataclass(frozen=True)
 class Patience:
     """How long a step may take, in seconds. An idle machine of two cores takes a tenth of it."""
@@ -70,6 +74,8 @@ class Playing:
     """What the slowest step so far has taken."""
     refusals: list[Condition] = field(default_factory=list)
     """Of the step under way."""
+    silent: bool = False
+    """Nothing else was wrong with the last step."""
 
     def step(self, step: Step) -> tuple[StepSeen, str]:
         """What was seen, and what was not as it should be."""
@@ -133,6 +139,7 @@ class Playing:
                     and len(states) == self.expected()
                 )
                 if final == patience.steady or rests or now > deadline:
+                    self.silent = all(it.silent for it in found)
                     return None, "; ".join(it.text for it in sorted(found, key=lambda it: not it.final))
             self.clock.sleep(patience.every)
 
@@ -195,9 +202,11 @@ def play(
     began: Callable[[int], None] = lambda step: None,
     timeline: Timeline | None = None,
     patience: Patience | None = None,
+    heed_silence: bool = True,
 ) -> Outcome:
     """Opens the replica, plays the check, closes the replica whatever happens. `began` is told the number of each step (from 1)
-    as it begins. Raises Stopped when the clock does, and what the cluster's client raises."""
+    as it begins. Raises Stopped when the clock does, what the cluster's client raises, and Silence where that is all and it is
+    not to be heeded."""
     started = clock.now()
     timeline = timeline or Timeline()
     playing = Playing(check, replica, clock, count, timeline, patience or Patience())
@@ -213,6 +222,8 @@ def play(
             began(number)
             seen, wrong = playing.step(step)
             steps.append(seen)
+            if wrong and playing.silent and not heed_silence:
+                raise Silence(wrong)
             if wrong:
                 return outcome(Verdict.BROKEN, f"{wrong}; look at {check.look_at}")
         return outcome(Verdict.HELD)

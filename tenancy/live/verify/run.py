@@ -21,7 +21,7 @@ from lightkube import ApiError, Client
 from ...evidence.model import Event, Outcome, Run, Verdict
 from ...plan import Plan
 from ...promises.model import Check, Scheduler
-from .play import Clock, Patience, Stopped, play
+from .play import Clock, Patience, Silence, Stopped, play
 from .replica import Replica
 from .timeline import Timeline
 
@@ -92,21 +92,30 @@ class _Run:
         try:
             if check.not_run:
                 return self.not_run(check, check.not_run, started)
-            return play(
-                check,
-                stage.replica(check),
-                self.clock,
-                count=lambda flavor, amount: self.plan.flavor[flavor].count(amount),
-                began=lambda step: self.told(Event(check, self.clock.now(), step)),
-                timeline=self.timeline,
-                patience=self.patience,
-            )
+            try:
+                return self.play(check, stage, heed_silence=False)
+            except Silence:
+                return self.play(check, stage, heed_silence=True)
         except Stopped:
             return self.not_run(check, STOPPED, started)
         except ApiError as error:
             return self.not_run(check, f"the cluster refused: {error.status.message}", started)
         except httpx2.HTTPError as error:
             return self.not_run(check, f"the cluster does not answer: {error or type(error).__name__}", started)
+
+    def play(self, check: Check, stage: Stage, heed_silence: bool) -> Outcome:
+        """Silence is heeded the second time: Kueue writes once why a job waits that nothing could help, and where that write meets
+        another one it is lost, without a word until something changes."""
+        return play(
+            check,
+            stage.replica(check),
+            self.clock,
+            count=lambda flavor, amount: self.plan.flavor[flavor].count(amount),
+            began=lambda step: self.told(Event(check, self.clock.now(), step)),
+            timeline=self.timeline,
+            patience=self.patience,
+            heed_silence=heed_silence,
+        )
 
     def not_run(self, check: Check, why: str, started: float) -> Outcome:
         return Outcome(check, Verdict.NOT_RUN, why, (), started, self.clock.now() - started)
