@@ -70,6 +70,13 @@ def test_the_text_names_every_team_that_changes(old: dict, new: dict) -> None:  
     assert set(difference.changed_teams) <= words
 
 
+def test_a_flavor_of_which_a_team_had_nothing_goes_without_a_word_of_the_team() -> None:
+    other = "[flavors.other]\nnodes = 1\ngpus_per_node = 1\n"
+    team = "[teams.a]\nguaranteed = { gpu = 8 }\nborrowable = { gpu = 8, other = 0 }\n"
+    before, after = plan(ONE_FLAVOR + other + team), plan(ONE_FLAVOR + team.replace(", other = 0", ""))
+    assert compare(before, after).changed_teams == ()
+
+
 def test_a_table_stands_in_columns() -> None:
     difference = compare(plan(LAB), plan(LAB.replace("guaranteed = 16", "guaranteed = 8")))
     lines = text(difference, 100).splitlines()

@@ -78,9 +78,9 @@ def rows(old: Plan, new: Plan) -> Iterator[Row]:
     """Every team and flavor with other numbers than before: the new agreement's order, then what is only in the old."""
     was, becomes = _of(old), _of(new)
     for team, flavor in dict.fromkeys((*becomes, *was)):
-        before, after = was.get((team, flavor)), becomes.get((team, flavor))
-        if before != after:
-            yield Row(team, flavor, before, after)
+        row = Row(team, flavor, was.get((team, flavor)), becomes.get((team, flavor)))
+        if row.was != row.becomes:
+            yield row
 
 
 def recounted(old: Plan, new: Plan) -> list[str]:
