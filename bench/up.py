@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from tenancy.agreement import loads
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.lab import lab, tools
 from tenancy.lab.folder import FOLDER_VARIABLE
-from tenancy.plan import Plan, make_plan
 from tenancy.render import rendered
 
 from .measure import Program, Run, machine, medians, run, save

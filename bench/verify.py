@@ -19,10 +19,10 @@ from pathlib import Path
 
 from tenancy import kueue
 from tenancy.agreement import load
+from tenancy.agreement.plan import make_plan
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import FOLDER_VARIABLE
-from tenancy.plan import make_plan
 
 from .measure import Failed, Program, Run, machine, medians, run, save
 

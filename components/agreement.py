@@ -17,8 +17,8 @@ import pulumi
 from tenancy import access, kai, kueue
 from tenancy.access import Namespaces
 from tenancy.agreement import Agreement, check, errors
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.fidelity import Level, Scheduler, subjects_text, verdicts
-from tenancy.plan import Plan, make_plan
 
 from .hardware import GpuFlavor, GpuFlavorArgs, TopologyTree, TopologyTreeArgs
 from .namespace import TeamNamespace, TeamNamespaceArgs

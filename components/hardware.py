@@ -15,7 +15,7 @@ import pulumi
 
 from tenancy import kueue
 from tenancy.agreement import Agreement
-from tenancy.plan import Plan
+from tenancy.agreement.plan import Plan
 
 from .objects import named, register
 from .source import plan_of

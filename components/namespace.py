@@ -13,8 +13,8 @@ import pulumi
 from tenancy import access
 from tenancy.access import Namespaces
 from tenancy.agreement import Agreement
+from tenancy.agreement.plan import Plan
 from tenancy.fidelity import Scheduler
-from tenancy.plan import Plan
 
 from .objects import named, register
 from .source import plan_of

@@ -13,7 +13,7 @@ from typing import Any
 import pulumi
 
 from tenancy.agreement import Agreement, Finding, check, dotted, errors, load, loads, validate
-from tenancy.plan import Plan, make_plan
+from tenancy.agreement.plan import Plan, make_plan
 
 
 def agreement_from_file(file: str | Path) -> Agreement:

@@ -14,8 +14,8 @@ import pulumi
 
 from tenancy import kai, kueue
 from tenancy.agreement import Agreement
+from tenancy.agreement.plan import Plan, TeamPlan
 from tenancy.fidelity import Scheduler
-from tenancy.plan import Plan, TeamPlan
 
 from .objects import KubernetesObject, Object, named, register
 from .source import plan_of

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tenancy.agreement import load
-from tenancy.plan import make_plan
+from tenancy.agreement.plan import make_plan
 from tenancy.show.svg import draw
 from tenancy.show.tree import cohort_tree
 

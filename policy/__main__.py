@@ -28,7 +28,7 @@ from pulumi_policy import (
 
 from tenancy import rules
 from tenancy.agreement import errors, load
-from tenancy.plan import Plan, make_plan
+from tenancy.agreement.plan import Plan, make_plan
 
 AGREEMENT = PolicyConfigSchema({"agreement": {"type": "string"}})
 STACKS = PolicyConfigSchema({"stacks": {"type": "array", "items": {"type": "string"}}})

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from .agreement.model import UsageSharing
+from .agreement.plan import Plan
 from .manifest import dump_all
-from .plan import Plan
 
 Object = dict[str, Any]
 

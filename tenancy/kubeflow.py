@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .agreement.plan import Plan, TeamPlan
 from .identity import AGREEMENT_LABEL
-from .plan import Plan, TeamPlan
 
 API_VERSION = "kubeflow.org/v1"
 OWNER = "owner"

@@ -24,9 +24,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .agreement.hardware import HOSTNAME, Hardware
+from .agreement.plan import DepartmentPlan, Plan, TeamPlan, TopologyPlan
 from .agreement.quantity import milli_text
 from .identity import AGREEMENT_LABEL
-from .plan import DepartmentPlan, Plan, TeamPlan, TopologyPlan
 from .quantities import Amounts, resource_quotas
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from .agreement.hardware import Hardware
+from .agreement.plan import Plan
 from .agreement.quantity import bytes_text, count_text, milli_text
-from .plan import Plan
 
 Amounts = Mapping[str, int]
 

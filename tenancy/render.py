@@ -23,8 +23,8 @@ from pathlib import Path
 
 from . import access, configuration, fidelity, kai, kueue
 from .access import Namespaces
+from .agreement.plan import Plan
 from .manifest import dump_all
-from .plan import Plan
 from .swap import swap
 
 HEADER = "# Made by `tenancy render` from the agreement of cluster "

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import kai, kueue
+from .agreement.plan import Plan
 from .agreement.quantity import bytes_text, milli_text, parse_bytes, parse_milli
 from .identity import AGREEMENT_LABEL
-from .plan import Plan
 from .quantities import resource_quotas
 
 GROUPS = (kueue.API_VERSION.partition("/")[0], kai.API_VERSION.partition("/")[0])

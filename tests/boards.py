@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tenancy.agreement.plan import Plan
 from tenancy.oracle import Oracle
-from tenancy.plan import Plan
 from tenancy.promises.model import Place
 from tenancy.standing import Board, Eviction, Kind, Seen, Short, Use, Waiting, board
 

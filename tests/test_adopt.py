@@ -17,9 +17,9 @@ from tenancy import adopt, kai, kueue
 from tenancy.access import namespaces as access
 from tenancy.adopt import Adoption, Fate, NothingThere
 from tenancy.agreement import load, loads
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.configuration import chart_values
 from tenancy.identity import reference
-from tenancy.plan import Plan, make_plan
 
 SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 

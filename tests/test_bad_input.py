@@ -22,7 +22,7 @@ from strategies import DEEP, agreements, as_agreement, damaged, paths
 
 from tenancy import show
 from tenancy.agreement import Loaded, check, errors, loads, validate
-from tenancy.plan import make_plan
+from tenancy.agreement.plan import make_plan
 from tenancy.render import rendered
 
 PATIENT = {"deadline": datetime.timedelta(seconds=20), "suppress_health_check": list(HealthCheck)}

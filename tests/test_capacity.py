@@ -15,11 +15,11 @@ from samples import plan
 from strategies import agreements, as_agreement
 
 from tenancy.agreement.findings import Severity
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.capacity import Node, NodeTaint, Report, compare
 from tenancy.capacity.problems import Kind, folded
 from tenancy.lab.nodes import nodes as lab_nodes
 from tenancy.live.nodes import described
-from tenancy.plan import Plan, make_plan
 
 AGREEMENT = """
 [cluster]

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT, plan
 from strategies import agreements, as_agreement
 
+from tenancy.agreement.plan import make_plan
 from tenancy.compare import Difference, Fate, Limit, Party, compare
 from tenancy.compare.facts import renamed
 from tenancy.compare.owners import owners
 from tenancy.compare.words import story
 from tenancy.fidelity import Scheduler
-from tenancy.plan import make_plan
 
 VENUS = ROOT / "examples" / "venus.toml"
 VENUS_LATER = ROOT / "examples" / "venus-2020-07-21.toml"

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.compare import Job, compare, standing
 from tenancy.compare.data import as_json
 from tenancy.compare.markdown import MARKER, MOST, escape, markdown
 from tenancy.compare.text import text
 from tenancy.fidelity import Scheduler
-from tenancy.plan import Plan, make_plan
 
 GITHUB = 65_536  # characters of a comment
 

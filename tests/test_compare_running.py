@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.capacity import Node
 from tenancy.compare import Ask, Job, Limit, standing
 from tenancy.compare.domains import largest_domains
 from tenancy.compare.reclaim import stopped_for
 from tenancy.fidelity import Scheduler
 from tenancy.oracle import Oracle
-from tenancy.plan import Plan, make_plan
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 # 32 GPUs, nobody keeps anything back.

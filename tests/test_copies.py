@@ -8,13 +8,13 @@ from typing import Any
 from samples import ONE_FLAVOR, PRODUCTION, plan
 
 from tenancy import kueue
+from tenancy.agreement.plan import Plan
 from tenancy.evidence.model import Condition
 from tenancy.lab import nodes
 from tenancy.live.verify.copies import Copies
 from tenancy.live.verify.originals import Originals, root
 from tenancy.live.verify.replica import CHECK_LABEL, RUN_LABEL
 from tenancy.live.verify.words import Words
-from tenancy.plan import Plan
 from tenancy.promises.model import Jobs
 
 Object = dict[str, Any]

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from tenancy.agreement import load
-from tenancy.plan import Plan, make_plan
+from tenancy.agreement.plan import Plan, make_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"

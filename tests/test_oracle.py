@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 
+from tenancy.agreement.plan import Plan, TeamPlan, make_plan
 from tenancy.oracle import Node, Oracle
-from tenancy.plan import Plan, TeamPlan, make_plan
 
 MANY = settings(max_examples=60, deadline=None)
 

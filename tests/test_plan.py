@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
 
-from tenancy.plan import Share
+from tenancy.agreement.plan import Share
 
 TWO = '[cluster]\nname = "c"\n[flavors.a]\nnodes = 2\ngpus_per_node = 8\n[flavors.b]\nnodes = 1\ngpus_per_node = 4\n'
 

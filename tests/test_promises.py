@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from samples import LAB, PRODUCTION, ROOT, plan
 from strategies import agreements, as_agreement
 
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.oracle import Oracle
-from tenancy.plan import Plan, make_plan
 from tenancy.promises.kinds import KINDS
 from tenancy.promises.kueue import kueue_checks
 from tenancy.promises.model import Check, Jobs, Place, Scheduler, Step

@@ -10,7 +10,7 @@ from samples import ONE_FLAVOR, PRODUCTION, ROOT, kueue_objects, plan, quotas
 
 from tenancy import rules
 from tenancy.agreement import load
-from tenancy.plan import Plan, make_plan
+from tenancy.agreement.plan import Plan, make_plan
 
 TEXT = """
     [cluster]

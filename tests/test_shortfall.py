@@ -7,8 +7,8 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tenancy.agreement.plan import Share
 from tenancy.capacity import shortfall
-from tenancy.plan import Share
 
 SHARES = st.dictionaries(
     st.sampled_from("abcd"),

@@ -16,9 +16,9 @@ from test_commands import run
 
 from tenancy import kueue
 from tenancy.agreement import load
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.kueue import PROD_SUFFIX
 from tenancy.oracle import Oracle
-from tenancy.plan import Plan, make_plan
 from tenancy.show.text import ASCII, NARROW, WIDE, tree_lines
 from tenancy.show.tree import Node, cohort_tree
 

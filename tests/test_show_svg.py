@@ -21,7 +21,7 @@ from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 from test_show import FILES, many_teams, plan_of
 
-from tenancy.plan import Plan, make_plan
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.show.svg import draw
 from tenancy.show.tree import Amounts, Node, cohort_tree
 

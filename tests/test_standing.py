@@ -19,9 +19,9 @@ from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 from test_show import many_teams
 
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.capacity import Node, compare
 from tenancy.oracle import Oracle
-from tenancy.plan import Plan, make_plan
 from tenancy.promises.model import Place
 from tenancy.standing import (
     Attention,

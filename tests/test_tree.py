@@ -14,8 +14,8 @@ from strategies import agreements, as_agreement
 
 from tenancy import kueue
 from tenancy.agreement.hardware import Hardware
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.oracle import Node, Oracle
-from tenancy.plan import Plan, make_plan
 
 LIMITS = ("nominalQuota", "lendingLimit", "borrowingLimit")
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tenancy.agreement import load
-from tenancy.plan import Plan, make_plan
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.why import Answer, Snapshot, Wanted, explain, text
 from tenancy.why.case import Case
 from tenancy.why.find import find

@@ -12,8 +12,8 @@ from enum import StrEnum
 
 from .. import kai as kai_scheduler
 from .. import kubeflow
+from ..agreement.plan import Plan, TeamPlan
 from ..kueue import API_VERSION
-from ..plan import Plan, TeamPlan
 from . import admission, moves, quotas, rbac
 from .namespaces import CONFIG_API_VERSION, Object, namespace, namespace_config, namespace_objects
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..agreement.checks.people import SYSTEM_NAMESPACES, SYSTEM_PREFIXES
+from ..agreement.plan import Plan
 from ..identity import AGREEMENT_LABEL
-from ..plan import Plan
 from . import jobs
 from .jobs import PRIORITY, QUEUE, label, text, texts
 from .namespaces import PROD_QUEUE

@@ -14,8 +14,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from ..agreement.plan import Plan
 from ..identity import AGREEMENT_LABEL
-from ..plan import Plan
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 NAME = "tenancy-namespace-moves"

@@ -22,10 +22,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..agreement.checks.people import SYSTEM_NAMESPACES
+from ..agreement.plan import Plan, TeamPlan
 from ..identity import AGREEMENT_LABEL, RUN_LABEL
 from ..kueue import API_VERSION, PROD_SUFFIX
 from ..manifest import dump_list
-from ..plan import Plan, TeamPlan
 from . import quotas, rbac
 
 CONFIG_API_VERSION = "redhatcop.redhat.io/v1alpha1"

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..agreement.plan import Plan, TeamPlan
 from ..agreement.quantity import bytes_text, count_text, milli_text
 from ..identity import AGREEMENT_LABEL
-from ..plan import Plan, TeamPlan
 
 MEBIBYTE = 2**20
 # virt-launcher and its monitor, virtlogd, virtqemud, QEMU: of KubeVirt 1.8.0 and 1.9.0, and of those after (both measured)

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..agreement.plan import Plan, TeamPlan
 from ..identity import AGREEMENT_LABEL
 from ..kueue import PROD_SUFFIX
-from ..plan import Plan, TeamPlan
 
 GROUP = "rbac.authorization.k8s.io"
 PLATFORM, MEMBER, LEAD, QUEUES = "tenancy-platform", "tenancy-member", "tenancy-lead", "tenancy-queues-"

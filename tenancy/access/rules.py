@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..agreement.plan import Plan
 from ..identity import RUN_LABEL, RUN_PREFIX
-from ..plan import Plan
 from . import jobs
 from .jobs import KAI_PRIORITY, KAI_QUEUE, PRIORITY, QUEUE, label, labels, mapping, text, texts
 from .namespaces import DEFAULT_QUEUE, PROD_QUEUE

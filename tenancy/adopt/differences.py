@@ -14,9 +14,9 @@ from typing import Any
 
 from .. import kai, kueue
 from ..access import namespaces as access
+from ..agreement.plan import Plan
 from ..fixed import changed
 from ..identity import AGREEMENT_LABEL, kind_of, reference
-from ..plan import Plan
 from . import owners
 from .fate import Difference, Fate
 from .objects import Object, quantity, spec_of

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import access, kai, kueue
+from ..agreement.plan import Plan
 from ..identity import reference
-from ..plan import Plan
 from .objects import Object
 
 NAME = "agreement"  # the component in the program of this repo

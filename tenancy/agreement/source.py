@@ -20,7 +20,7 @@ from .checks import check
 from .findings import MOST_FINDINGS, Finding, Path, Severity, errors
 from .model import Agreement, Team
 from .scalars import SCALAR, TABLE, shown
-from .sound import sound_part
+from .without_invalid import sound_part
 
 MAX_BYTES = 16 * 2**20
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")

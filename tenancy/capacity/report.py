@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..agreement.findings import Finding, Severity
 from ..agreement.hardware import Hardware
-from ..plan import Plan
+from ..agreement.plan import Plan
 from . import problems
 from .nodes import Node, alike, has, levels_of, place, takes_jobs, units
 from .problems import Kind, Problem

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..plan import Share
+from ..agreement.plan import Share
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,10 +50,10 @@ def check(
 def _live(file: str, found: Loaded, kubeconfig: str | None, context: str | None, json: bool) -> None:
     """The agreement's own findings, then what the nodes are like."""
     from ..agreement.findings import Finding
+    from ..agreement.plan import make_plan
     from ..agreement.positions import Positions
     from ..capacity import compare, show
     from ..live import clients, nodes, reach
-    from ..plan import make_plan
 
     assert found.agreement is not None
     plan = make_plan(found.agreement)

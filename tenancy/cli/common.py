@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from ..agreement import Loaded
-    from ..plan import Plan
+    from ..agreement.plan import Plan
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="The agreement.", show_default=True)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
@@ -28,7 +28,7 @@ def loaded(file: str) -> Loaded:
 
 def plan_of(file: str) -> Plan:
     """The plan of an agreement without errors; else its findings on stderr and exit 2."""
-    from ..plan import make_plan
+    from ..agreement.plan import make_plan
 
     found = loaded(file)
     if found.agreement is None:

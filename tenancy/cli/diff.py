@@ -13,9 +13,9 @@ from .common import NO, WRONG_INPUT, Json
 from .status import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
+    from ..agreement.plan import Plan
     from ..compare import Difference, Standing
     from ..fidelity import Scheduler as Schedulers
-    from ..plan import Plan
 
 
 class FailOn(StrEnum):
@@ -108,7 +108,7 @@ def diff(
 
 def _plans(old: str, new: str) -> tuple[Plan, Plan]:
     """Both, or all that is wrong with either."""
-    from ..plan import make_plan
+    from ..agreement.plan import make_plan
 
     if old == new == revisions.STDIN:
         common.stop("- is one agreement: name the other one, too")

@@ -12,7 +12,7 @@ from . import common
 from .common import DEFAULT_FILE, File, Json
 
 if TYPE_CHECKING:
-    from ..plan import Plan
+    from ..agreement.plan import Plan
 
 Svg = Annotated[
     str | None,

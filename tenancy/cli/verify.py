@@ -17,10 +17,10 @@ from .common import DEFAULT_FILE, NO, WRONG_INPUT, File
 from .status import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
+    from ..agreement.plan import Plan
     from ..evidence.model import Run
     from ..evidence.terminal import Tell
     from ..live.verify.session import Session
-    from ..plan import Plan
     from ..promises.model import Check, Scheduler
 
 Schedulers = Annotated[

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..plan import Plan
+from ..agreement.plan import Plan
 from .numbers import recounted
 
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from ..agreement.plan import Plan
 from ..agreement.quantity import milli_text, parse_milli
 from ..kueue import PROD_SUFFIX
-from ..plan import Plan
 from .words import listed
 
 Object = Mapping[str, Any]

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..agreement.hardware import HOSTNAME
+from ..agreement.plan import Plan
 from ..capacity import Node
 from ..capacity.nodes import levels_of, place, usable
-from ..plan import Plan
 from .gangs import Limit
 from .numbers import rows
 

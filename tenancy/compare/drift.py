@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from ..agreement.plan import Plan, TeamPlan
 from ..agreement.quantity import parse_milli
 from ..identity import FIELD_MANAGER, reference
 from ..kueue import PROD_SUFFIX
-from ..plan import Plan, TeamPlan
 from .objects import differing
 from .words import POOL
 

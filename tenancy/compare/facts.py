@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import configuration
+from ..agreement.plan import Plan, TeamPlan
 from ..agreement.quantity import bytes_text, milli_text
-from ..plan import Plan, TeamPlan
 
 NONE = "none"
 

@@ -19,9 +19,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ..agreement.plan import Plan, TeamPlan
 from ..fidelity import Scheduler
 from ..kai.amounts import UNLIMITED, limit_in_shared, parts, shared_quota
-from ..plan import Plan, TeamPlan
 
 
 class Limit(StrEnum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from ..agreement.plan import Plan
 from ..fidelity import Level, Scheduler, verdicts
-from ..plan import Plan
 from .model import Kept
 
 _Key = tuple[Scheduler, str, str]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..agreement.plan import Plan
 from ..fidelity import Level, Scheduler
-from ..plan import Plan
 from .balance import Balance
 from .facts import Fact
 from .gangs import Gang, LostLevel

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..agreement.hardware import Hardware
-from ..plan import Plan, TeamPlan
+from ..agreement.plan import Plan, TeamPlan
 
 
 @dataclass(frozen=True, slots=True)

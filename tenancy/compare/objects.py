@@ -14,9 +14,9 @@ from typing import Any
 
 from .. import access, fixed, kai, kueue
 from ..access import Namespaces
+from ..agreement.plan import Plan
 from ..fidelity import Scheduler
 from ..identity import kind_of, reference
-from ..plan import Plan
 
 Object = Mapping[str, Any]
 Field = tuple[str, str, str]

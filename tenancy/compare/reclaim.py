@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..agreement.plan import Plan
 from ..oracle import Node, Oracle
-from ..plan import Plan
 from .jobs import Job
 
 

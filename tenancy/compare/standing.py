@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ..agreement.plan import Plan
 from ..fidelity import Scheduler
-from ..plan import Plan
 from .domains import Domains, LostDomain, lost_domains
 from .jobs import Job
 from .reclaim import stopped_for

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..agreement.plan import Plan
 from ..kai import refusal
-from ..plan import Plan
 from . import kai, kueue
 from .report import markdown, subjects_text
 from .verdict import REFUSED, Level, Scheduler, Verdict

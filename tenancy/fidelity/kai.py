@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .. import kai
 from ..agreement.hardware import Hardware
-from ..plan import Plan, Share, TeamPlan
+from ..agreement.plan import Plan, Share, TeamPlan
 from .verdict import APPROXIMATE, EXACT, REFUSED, Case, weighted
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .. import kueue
 from ..agreement.hardware import HOSTNAME, Hardware
-from ..plan import Plan, Share, TeamPlan
+from ..agreement.plan import Plan, Share, TeamPlan
 from .verdict import APPROXIMATE, EXACT, REFUSED, Case, weighted
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..plan import Plan
+from ..agreement.plan import Plan
 from .verdict import Verdict
 
 

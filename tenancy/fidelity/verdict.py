@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..plan import Plan
+from ..agreement.plan import Plan
 
 
 class Level(StrEnum):

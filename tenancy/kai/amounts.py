@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ..agreement.hardware import Hardware
 from ..agreement.mig import GPU
-from ..plan import Plan, Share, TeamPlan
+from ..agreement.plan import Plan, Share, TeamPlan
 
 UNLIMITED = -1
 MILLICORES = 1000

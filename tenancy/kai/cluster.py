@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, TopologyPlan
 from ..identity import AGREEMENT_LABEL
-from ..plan import Plan, TopologyPlan
 from . import names
 
 SHARD_VERSION = "kai.scheduler/v1"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from ..agreement.hardware import Hardware
 from ..agreement.names import LABEL_NAME, name_problem
-from ..plan import Plan, TeamPlan
+from ..agreement.plan import Plan, TeamPlan
 from .amounts import parts
 
 NODE_POOL = "kai.scheduler/node-pool"  # KAI's default; `global.nodePoolLabelKey` of its configuration

@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, TeamPlan
 from ..identity import AGREEMENT_LABEL
-from ..plan import Plan, TeamPlan
 from . import names
 from .amounts import UNLIMITED, department_quota, limit_in_shared, parts, per_unit, shared_quota, teams_of
 

@@ -20,8 +20,8 @@ from lightkube import Client
 from lightkube.types import PatchType
 
 from .. import configuration, kai
+from ..agreement.plan import Plan
 from ..live.clients import JobSet, KubeVirt, ResourceFlavor, TrainJob, VirtualMachine
-from ..plan import Plan
 from . import manifests
 from .folder import LabError
 from .manifests import Object, Site

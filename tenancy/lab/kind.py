@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..agreement.plan import Plan
 from ..live.verify.safety import ALLOWED_LABEL
-from ..plan import Plan
 from . import nodes
 from .cluster import apply, kubectl
 from .folder import LAB_LABEL, Folder, LabError, State, folder

@@ -22,9 +22,9 @@ from typing import Any
 from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import Namespace
 
+from ..agreement.plan import Plan
 from ..live.clients import connect
 from ..live.verify.safety import ALLOWED_LABEL
-from ..plan import Plan
 from . import controlplane, kind, nodes, ports, processes, tools, webhooks
 from .cluster import answers, apply
 from .controllers import Controller, chosen, given_folder, given_program

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import configuration
-from ..plan import Plan
+from ..agreement.plan import Plan
 from . import tools, webhooks
 from .cluster import documents, kustomize
 from .nodes import FAKE_GPU_POOL, GPU_MEMORY

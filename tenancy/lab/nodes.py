@@ -19,9 +19,9 @@ from lightkube.resources.core_v1 import Node
 
 from ..agreement.hardware import FLAVOR_LABEL, Hardware
 from ..agreement.mig import GPU, PRODUCT_LABEL
+from ..agreement.plan import Plan
 from ..agreement.quantity import bytes_text, count_text, milli_text
 from ..kai import NODE_POOL, pool
-from ..plan import Plan
 
 HOSTNAME = "kubernetes.io/hostname"
 MADE_FROM = "tenancy.dev/made-from"  # annotation: a digest of the node's description, to see what has changed

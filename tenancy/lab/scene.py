@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from math import gcd
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, TeamPlan
 from ..kai import refusal
 from ..live import usage
 from ..live.clients import connect
-from ..plan import Plan, TeamPlan
 from .folder import LabError, folder
 from .stage import Stage
 

@@ -20,10 +20,10 @@ from lightkube.types import CascadeType
 
 from .. import kai
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, TeamPlan
 from ..agreement.quantity import bytes_text, milli_text
 from ..live import usage
 from ..live.clients import LocalQueue
-from ..plan import Plan, TeamPlan
 from .folder import LabError
 
 SCENE_LABEL = "tenancy.dev/scene"

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..agreement import Agreement
+from ..agreement.plan import make_plan
 from ..compare.departure import departures
 from ..compare.drift import drift
-from ..plan import make_plan
 from .preflight import Found, Object, names
 
 PROVIDERS_PATIENCE = "10m"  # the Kubernetes provider's own, where a stack says nothing

@@ -18,11 +18,11 @@ from lightkube.resources.core_v1 import Pod
 from lightkube.utils.quantity import parse_quantity
 
 from .. import kai, kueue
+from ..agreement.plan import Plan
 from ..compare.domains import Domains, largest_domains
 from ..compare.jobs import Job
 from ..fidelity import Scheduler
 from ..identity import reference
-from ..plan import Plan
 from . import nodes
 from .clients import ClusterQueue, KaiQueue, Workload
 from .preflight import covers

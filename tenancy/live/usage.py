@@ -18,8 +18,8 @@ from lightkube.utils.quantity import parse_quantity
 
 from .. import kai
 from ..agreement.hardware import Hardware, Unit
+from ..agreement.plan import Plan
 from ..kueue import PROD_SUFFIX
-from ..plan import Plan
 from ..promises.model import Place
 from ..standing.lending import POOL, Use, lending
 from .clients import ClusterQueue, KaiQueue

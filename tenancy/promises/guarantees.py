@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from math import gcd
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, TeamPlan
 from ..oracle import Oracle
-from ..plan import Plan, TeamPlan
 from .model import Check, Place
 from .pressure import Borrowing, asking, certain, from_all, holders, told
 from .story import Sizes, Story, node_of, one, others, queue_of, sizes, teams

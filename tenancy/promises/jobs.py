@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import gcd
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, TeamPlan
 from ..oracle import Oracle
-from ..plan import Plan, TeamPlan
 from .model import Check, Jobs, Place
 from .story import MOST_JOBS, Sizes, Story, not_run, one, others, queue_of, sizes
 

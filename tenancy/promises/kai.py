@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from .. import kai
-from ..plan import Plan, TeamPlan
+from ..agreement.plan import Plan, TeamPlan
 from .kai_field import Field, fields, label
 from .kai_flavor import of_flavor
 from .model import Check, Jobs, Place, Step

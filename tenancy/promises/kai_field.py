@@ -14,8 +14,8 @@ from math import gcd
 
 from .. import kai
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, Share, TeamPlan
 from ..kai.amounts import UNLIMITED, Parts, limit_in_shared, parts, per_unit
-from ..plan import Plan, Share, TeamPlan
 from .model import Check, Jobs, Place, Scheduler, Step
 
 MOST_JOBS = 8  # of a group; where the numbers allow it jobs are larger than that

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..agreement.hardware import HOSTNAME
 from ..agreement.mig import GPU
-from ..plan import TeamPlan
+from ..agreement.plan import TeamPlan
 from .kai_field import Field, label
 from .model import Check, Jobs, Place, Step
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..plan import Plan
+from ..agreement.plan import Plan
 from . import guarantees, jobs, lending, placement, prod, sharing
 from .model import Check
 

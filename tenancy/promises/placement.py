@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .. import kueue
 from ..agreement.hardware import HOSTNAME, Hardware
-from ..plan import Plan, TeamPlan
+from ..agreement.plan import Plan, TeamPlan
 from .model import Check, Jobs
 from .story import Story, node_of, one, sizes
 

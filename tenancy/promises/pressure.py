@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, TeamPlan
 from ..oracle import Oracle
-from ..plan import Plan, TeamPlan
 from .model import Jobs
 from .story import Sizes, others
 

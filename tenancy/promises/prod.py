@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, TeamPlan
 from ..oracle import Oracle
-from ..plan import Plan, TeamPlan
 from .jobs import levels
 from .model import Check, Place
 from .story import Story, one, others, queue_of, sizes, teams

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import DepartmentPlan, Plan, TeamPlan
 from ..oracle import Oracle
-from ..plan import DepartmentPlan, Plan, TeamPlan
 from .model import Check
 from .pressure import Borrowing, holders
 from .story import Story, not_run, others, sizes, teams

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from ..agreement.hardware import Hardware
-from ..plan import Plan, TeamPlan
+from ..agreement.plan import Plan, TeamPlan
 from .model import Check, Jobs, Place, Scheduler, Step
 
 MOST_JOBS = 8  # of one group, where its amounts allow

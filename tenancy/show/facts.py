@@ -9,7 +9,7 @@ from typing import Any
 from .. import fidelity, kai, kueue
 from ..agreement.hardware import by_flavor, resolve
 from ..agreement.model import Agreement
-from ..plan import Plan
+from ..agreement.plan import Plan
 
 
 def summary(agreement: Agreement) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from .. import fidelity, kai, kueue
+from ..agreement.plan import Plan
 from ..agreement.quantity import bytes_text, milli_text
-from ..plan import Plan
 from .facts import kinds
 from .tree import Node, cohort_tree
 

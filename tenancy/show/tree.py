@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import DepartmentPlan, Plan, TeamPlan
 from ..kueue import PROD_SUFFIX
-from ..plan import DepartmentPlan, Plan, TeamPlan
 
 Role = Literal["root", "department", "team", "regular", "prod"]
 Kind = Literal["Cohort", "ClusterQueue"]

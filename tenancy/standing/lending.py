@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..agreement.hardware import Hardware
-from ..plan import Plan, Share
+from ..agreement.plan import Plan, Share
 
 POOL = ""
 """The lender of what no team is guaranteed."""

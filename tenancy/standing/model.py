@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, Share, TeamPlan
 from ..capacity import FlavorSupply, Report
-from ..plan import Plan, Share, TeamPlan
 from ..promises.model import Place
 from .lending import Use
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..access.namespaces import DEFAULT_QUEUE
 from ..agreement.hardware import HOSTNAME, Hardware
+from ..agreement.plan import Plan, TeamPlan
 from ..kueue import topology_of
-from ..plan import Plan, TeamPlan
 from . import held as holding
 from .amounts import Asks, PodSet, of_pod
 from .find import Target

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 from .. import kai
+from ..agreement.plan import Plan
 from ..compare.jobs import Job
 from ..kueue import PROD_SUFFIX
-from ..plan import Plan
 from .amounts import of_pod, quantity, whole, with_part
 from .snapshot import (
     Object,

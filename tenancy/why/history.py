@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..plan import Plan
+from ..agreement.plan import Plan
 from .held import owner, queues
 from .reasons import explain, match
 from .snapshot import (

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from .. import kai
 from ..agreement.hardware import Hardware
-from ..plan import Plan, TeamPlan
+from ..agreement.plan import Plan, TeamPlan
 from .amounts import Asks, PodSet, of_pod, whole, with_part
 from .find import Target
 from .held import Held, of_kai

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from ..plan import Plan
+from ..agreement.plan import Plan
 from .amounts import each_in_words
 from .case import Case, counted
 from .find import Target

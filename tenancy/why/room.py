@@ -15,10 +15,10 @@ from fractions import Fraction
 from functools import cached_property
 
 from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan, Share, TeamPlan
 from ..compare.jobs import Job
 from ..compare.reclaim import stopped_for
 from ..oracle import Node, Oracle
-from ..plan import Plan, Share, TeamPlan
 from .amounts import Asks, amount_in_words
 from .held import Held, in_order, queues
 from .model import Holder

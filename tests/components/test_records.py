@@ -12,8 +12,8 @@ from tenancy import kai, kueue
 from tenancy.access import namespaces
 from tenancy.adopt import adopt, records
 from tenancy.agreement import load
+from tenancy.agreement.plan import make_plan
 from tenancy.identity import reference
-from tenancy.plan import make_plan
 
 
 @pytest.mark.parametrize("name", AGREEMENTS)

@@ -15,11 +15,11 @@ from components.objects import WRITE_ANNOTATIONS
 from tenancy import access
 from tenancy.access import Namespaces
 from tenancy.agreement import load
+from tenancy.agreement.plan import make_plan
 from tenancy.fidelity import Scheduler
 from tenancy.identity import kind_of, reference
 from tenancy.live.kinds import KINDS
 from tenancy.manifest import dump_all
-from tenancy.plan import make_plan
 from tenancy.render import KUEUE_VALUES, rendered
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ from recorder import Registered, run
 from components import TeamNamespace, TeamNamespaceArgs, TenancyAgreement, TenancyAgreementArgs
 from tenancy.access import Namespaces
 from tenancy.agreement import Agreement, load, loads
-from tenancy.plan import Plan, make_plan
+from tenancy.agreement.plan import Plan, make_plan
 
 FILE = Path(__file__).resolve().parents[1] / "agreements" / "namespaces.toml"
 TEXT = FILE.read_text()

@@ -14,7 +14,7 @@ from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.core_v1 import Namespace, Node, Pod, ServiceAccount
 
 from tenancy import kai
-from tenancy.plan import Plan
+from tenancy.agreement.plan import Plan
 
 PodGroup = create_namespaced_resource("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups")
 QUEUE = "kai.scheduler/queue"

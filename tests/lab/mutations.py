@@ -14,8 +14,8 @@ from typing import Any
 
 from tenancy import kueue
 from tenancy.agreement.hardware import FLAVOR_LABEL
+from tenancy.agreement.plan import Plan
 from tenancy.lab import nodes
-from tenancy.plan import Plan
 
 Object = dict[str, Any]
 Change = Callable[[Object], None]

@@ -21,11 +21,11 @@ from lightkube.resources.core_v1 import Pod
 
 from tenancy import access, kueue
 from tenancy.access import Namespaces, namespaces, quotas, rbac
+from tenancy.agreement.plan import Plan
 from tenancy.identity import RUN_LABEL
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.live.clients import Workload, connect
-from tenancy.plan import Plan
 
 from .conftest import plan_of
 from .people import IMAGE, KAI_QUEUE, PRIORITY, QUEUE, Object, Person, crds, job, pod_template

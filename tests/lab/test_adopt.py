@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tenancy.agreement.plan import Plan
 from tenancy.cli import app
 from tenancy.lab import lab
-from tenancy.plan import Plan
 
 from .stacks import Project
 

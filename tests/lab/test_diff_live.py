@@ -18,6 +18,7 @@ from lightkube.types import CascadeType
 from typer.testing import CliRunner
 
 from tenancy import kai, kueue
+from tenancy.agreement.plan import Plan
 from tenancy.cli import app
 from tenancy.compare import Standing, standing
 from tenancy.fidelity import Scheduler
@@ -25,7 +26,6 @@ from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.live import running
 from tenancy.live.clients import KaiQueue, LocalQueue, connect
-from tenancy.plan import Plan
 
 from .conftest import plan_of
 from .kai_jobs import Jobs

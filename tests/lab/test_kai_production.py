@@ -18,6 +18,7 @@ from lightkube.resources.core_v1 import Node
 
 from tenancy import kai
 from tenancy.agreement import load
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.evidence.model import Verdict
 from tenancy.identity import reference
 from tenancy.lab import lab
@@ -26,7 +27,6 @@ from tenancy.lab.processes import running
 from tenancy.live.clients import KaiQueue, connect
 from tenancy.live.verify import safety
 from tenancy.live.verify.run import verify
-from tenancy.plan import Plan, make_plan
 from tenancy.promises.kai import kai_checks
 from tenancy.promises.select import select
 

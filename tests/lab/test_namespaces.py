@@ -17,9 +17,9 @@ import pytest
 
 from tenancy import access, kueue
 from tenancy.access import Namespaces
+from tenancy.agreement.plan import Plan
 from tenancy.lab import lab
 from tenancy.manifest import dump_all
-from tenancy.plan import Plan
 
 from . import namespace_operator
 from .conftest import plan_of

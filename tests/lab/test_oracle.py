@@ -26,10 +26,10 @@ from lightkube.types import CascadeType
 
 from tenancy import kueue
 from tenancy.agreement import Agreement
+from tenancy.agreement.plan import Plan, make_plan
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.live.clients import Workload, connect
 from tenancy.oracle import Node, Oracle
-from tenancy.plan import Plan, make_plan
 
 from .teams import Ask, Teams, condition
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from tenancy import kai, kueue
+from tenancy.agreement.plan import Plan
 from tenancy.identity import AGREEMENT_LABEL
-from tenancy.plan import Plan
 
 from .conftest import AGREEMENT, plan_of
 from .stacks import ROOT, Project, Stack

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from tenancy.agreement.plan import Plan
 from tenancy.lab import kind
-from tenancy.plan import Plan
 
 KIND = "sigs.k8s.io/kind@v0.33.0"
 DOCKER = """#!/bin/sh

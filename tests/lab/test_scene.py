@@ -11,11 +11,11 @@ import pytest
 from lightkube import Client
 from lightkube.types import PatchType
 
+from tenancy.agreement.plan import Plan
 from tenancy.lab import scene, stage
 from tenancy.lab.folder import Folder, LabError
 from tenancy.live import usage
 from tenancy.live.clients import ClusterQueue
-from tenancy.plan import Plan
 
 from .conftest import AGREEMENT
 

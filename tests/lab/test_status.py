@@ -20,10 +20,10 @@ from lightkube.types import CascadeType, PatchType
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
+from tenancy.agreement.plan import Plan
 from tenancy.cli import app
 from tenancy.lab.folder import Folder
 from tenancy.live.clients import ClusterQueue, LocalQueue
-from tenancy.plan import Plan
 
 from .conftest import AGREEMENT
 from .kai_jobs import Jobs

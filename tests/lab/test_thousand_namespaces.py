@@ -13,8 +13,8 @@ import pytest
 
 from tenancy import access, kueue
 from tenancy.access import Namespaces
+from tenancy.agreement.plan import Plan
 from tenancy.lab import cluster, lab
-from tenancy.plan import Plan
 
 from . import namespace_operator
 from .conftest import plan_of

@@ -26,12 +26,12 @@ from lightkube.types import CascadeType
 
 from tenancy import access, kueue
 from tenancy.access import Namespaces
+from tenancy.agreement.plan import Plan
 from tenancy.lab import lab, tools
 from tenancy.lab.cluster import apply, documents, kubectl
 from tenancy.lab.controllers import GIVEN_VARIABLE
 from tenancy.lab.folder import Folder
 from tenancy.live.clients import ClusterQueue, JobSet, TrainJob, Workload, connect
-from tenancy.plan import Plan
 
 from .conftest import plan_of
 from .people import Person

@@ -20,11 +20,11 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace, Pod
 from lightkube.types import CascadeType
 
+from tenancy.agreement.plan import Plan
 from tenancy.agreement.quantity import bytes_text, milli_text
 from tenancy.lab import lab
 from tenancy.live import usage
 from tenancy.live.clients import ClusterQueue, LocalQueue, Workload, connect
-from tenancy.plan import Plan
 
 from .conftest import plan_of
 from .stacks import ROOT, Project

@@ -17,6 +17,7 @@ from lightkube.resources.scheduling_v1 import PriorityClass
 from lightkube.types import PatchType
 
 from tenancy import kai
+from tenancy.agreement.plan import Plan
 from tenancy.evidence.model import Run, Verdict
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
@@ -26,7 +27,6 @@ from tenancy.live.verify import kai_objects, safety
 from tenancy.live.verify.play import Patience
 from tenancy.live.verify.replica import RUN_LABEL
 from tenancy.live.verify.run import verify
-from tenancy.plan import Plan
 from tenancy.promises.kai import kai_checks
 from tenancy.promises.model import Check
 

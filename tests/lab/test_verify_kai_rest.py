@@ -9,13 +9,13 @@ import pytest
 from lightkube import Client
 
 from tenancy import kai
+from tenancy.agreement.plan import Plan
 from tenancy.evidence.model import Verdict
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.live.clients import connect
 from tenancy.live.verify import safety
 from tenancy.live.verify.run import verify
-from tenancy.plan import Plan
 from tenancy.promises.kinds import KINDS
 from tenancy.promises.model import Scheduler
 

@@ -22,6 +22,7 @@ from lightkube.types import PatchType
 
 from tenancy import access, kueue
 from tenancy.access import Namespaces, quotas
+from tenancy.agreement.plan import Plan
 from tenancy.evidence.model import Event, Outcome, Verdict
 from tenancy.lab import lab, processes
 from tenancy.lab.cluster import apply
@@ -31,7 +32,6 @@ from tenancy.live.verify.clean import leftovers
 from tenancy.live.verify.raw import Api
 from tenancy.live.verify.run import verify
 from tenancy.live.verify.safety import new_name
-from tenancy.plan import Plan
 from tenancy.promises.machines import kubevirt_checks
 
 from .conftest import plan_of

@@ -21,6 +21,7 @@ import pytest
 from lightkube import Client
 
 from tenancy import kueue
+from tenancy.agreement.plan import Plan
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.live.clients import connect
@@ -28,7 +29,6 @@ from tenancy.live.verify import clean, safety
 from tenancy.live.verify.raw import NAMESPACE, Api
 from tenancy.live.verify.replica import RUN_LABEL
 from tenancy.live.verify.safety import ALLOWED_LABEL
-from tenancy.plan import Plan
 
 from .conftest import AGREEMENT
 

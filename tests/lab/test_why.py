@@ -20,11 +20,11 @@ from lightkube.types import CascadeType
 from typer.testing import CliRunner
 
 from tenancy.access import rbac
+from tenancy.agreement.plan import Plan
 from tenancy.cli import app
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.lab.folder import Folder
 from tenancy.live.clients import LocalQueue
-from tenancy.plan import Plan
 
 from .conftest import AGREEMENT, plan_of
 from .kai_jobs import Jobs, until

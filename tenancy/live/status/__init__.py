@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lightkube import Client
 
+from ...agreement.plan import Plan
 from ...capacity import Report, compare
-from ...plan import Plan
 from ...standing import Seen
 from .. import nodes
 from . import kai, kueue

@@ -18,7 +18,7 @@ from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.core_v1 import Pod
 
 from ... import kai
-from ...plan import Plan
+from ...agreement.plan import Plan
 from ...promises.model import Place
 from ...standing import Eviction, Short, Waiting
 from ..clients import KaiQueue

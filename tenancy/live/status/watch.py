@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from lightkube import Client
 
-from ...plan import Plan
+from ...agreement.plan import Plan
 from ...standing import Board, board
 from ..usage import NotThere
 from . import look

@@ -25,8 +25,8 @@ from typing import Any
 from lightkube import ApiError, Client, operators
 from lightkube.resources.core_v1 import Namespace
 
+from ...agreement.plan import Plan
 from ...evidence.model import Condition
-from ...plan import Plan
 from ...promises.model import Check, Jobs
 from ..clients import KaiQueue
 from . import kai_objects as objects

@@ -10,8 +10,8 @@ from typing import Any
 from ... import kai
 from ...access.rules import KAI_PRIORITIES
 from ...agreement.hardware import HOSTNAME, Hardware
+from ...agreement.plan import Plan, TeamPlan
 from ...identity import RUN_PREFIX
-from ...plan import Plan, TeamPlan
 from ...promises.kai_field import priority
 from ...promises.model import Jobs, Place
 from .replica import CHECK_LABEL, RUN_LABEL

@@ -17,8 +17,8 @@ from lightkube.utils.quantity import parse_quantity
 
 from ... import kai
 from ...agreement.hardware import Hardware
+from ...agreement.plan import Plan
 from ...identity import AGREEMENT_LABEL
-from ...plan import Plan
 from ..clients import KaiQueue
 from . import kai_objects as objects
 from .data import NodeData, PodData

@@ -23,9 +23,9 @@ from lightkube.types import CascadeType
 
 from ...access import quotas
 from ...access.namespaces import DEFAULT_QUEUE
+from ...agreement.plan import Plan
 from ...evidence.model import Condition
 from ...kueue import API_VERSION as KUEUE
-from ...plan import Plan
 from ...promises.machines import machines_of
 from ...promises.model import Check, Jobs, Machine
 from ..clients import LocalQueue, VirtualMachine, VirtualMachineInstance

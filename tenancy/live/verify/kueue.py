@@ -20,8 +20,8 @@ from lightkube.utils.quantity import parse_quantity
 
 from ...access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
 from ...agreement.hardware import Hardware
+from ...agreement.plan import Plan
 from ...kueue import PROD_SUFFIX
-from ...plan import Plan
 from ...promises.model import Check, Jobs, Place
 from ..clients import WorkloadPriorityClass
 from . import job, originals, room

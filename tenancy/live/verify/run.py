@@ -18,8 +18,8 @@ from typing import Protocol
 import httpx2
 from lightkube import ApiError, Client
 
+from ...agreement.plan import Plan
 from ...evidence.model import Event, Outcome, Run, Verdict
-from ...plan import Plan
 from ...promises.model import Check, Scheduler
 from .play import Clock, Patience, Silence, Stopped, play
 from .replica import Replica

@@ -16,9 +16,9 @@ from types import FrameType
 
 from lightkube import Client
 
+from ...agreement.plan import Plan
 from ...evidence.model import Event, Run
 from ...identity import AGREEMENT_LABEL
-from ...plan import Plan
 from ...promises.model import Check, Scheduler
 from ..reach import Where
 from . import clean, safety

@@ -15,8 +15,8 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace, Node
 from lightkube.types import CascadeType
 
+from ...agreement.plan import Plan
 from ...kueue import API_VERSION
-from ...plan import Plan
 from ..clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from .copies import Copies
 from .observer import Observer, condition, is_true

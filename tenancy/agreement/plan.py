@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from .agreement.hardware import Hardware, by_flavor, prod_priority, resolve
-from .agreement.model import Access, Agreement, Machines, Sharing, Team
-from .agreement.scalars import Amounts
+from .hardware import Hardware, by_flavor, prod_priority, resolve
+from .model import Access, Agreement, Machines, Sharing, Team
+from .scalars import Amounts
 
 GuaranteeOn = Literal["cohort", "queue"]
 
