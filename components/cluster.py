@@ -7,7 +7,7 @@ import pulumi_kubernetes as kubernetes
 from google.protobuf import json_format
 from pulumi.runtime.proto import resource_pb2
 
-from tenancy.identity import reference
+from tenancy.objects.identity import reference
 
 from .objects import Object, unwritten
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import pulumi
 
-from tenancy import kueue
 from tenancy.agreement import Agreement
 from tenancy.agreement.plan import Plan
+from tenancy.objects import kueue
 
 from .objects import named, register
 from .source import plan_of

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import pulumi
 
-from tenancy import access
-from tenancy.access import Namespaces
 from tenancy.agreement import Agreement
 from tenancy.agreement.plan import Plan
 from tenancy.fidelity import Scheduler
+from tenancy.objects import access
+from tenancy.objects.access import Namespaces
 
 from .objects import named, register
 from .source import plan_of

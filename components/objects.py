@@ -32,8 +32,8 @@ from typing import Any, TypeVar
 
 import pulumi
 
-from tenancy.fixed import FIXED
-from tenancy.identity import FIELD_MANAGER, reference
+from tenancy.objects.identity import FIELD_MANAGER, reference
+from tenancy.objects.immutable import FIXED
 
 WRITE_ANNOTATIONS: Mapping[str, str] = {
     "pulumi.com/patchFieldManager": FIELD_MANAGER,

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from tenancy.agreement.quantity import parse_milli
-from tenancy.identity import reference
+from tenancy.objects.identity import reference
 
 from .objects import Object, written
 

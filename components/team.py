@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import pulumi
 
-from tenancy import kai, kueue
 from tenancy.agreement import Agreement
 from tenancy.agreement.plan import Plan, TeamPlan
 from tenancy.fidelity import Scheduler
+from tenancy.objects import kai, kueue
 
 from .objects import KubernetesObject, Object, named, register
 from .source import plan_of

@@ -14,9 +14,9 @@ from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
 import components
-from tenancy.access import Namespaces
 from tenancy.agreement import Agreement
 from tenancy.fidelity import Scheduler
+from tenancy.objects.access import Namespaces
 
 
 class AgreementSource(TypedDict):

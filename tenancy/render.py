@@ -21,10 +21,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import access, configuration, fidelity, kai, kueue
-from .access import Namespaces
+from . import fidelity
 from .agreement.plan import Plan
-from .manifest import dump_all
+from .objects import access, configuration, kai, kueue
+from .objects.access import Namespaces
+from .objects.manifest import dump_all
 from .swap import swap
 
 HEADER = "# Made by `tenancy render` from the agreement of cluster "

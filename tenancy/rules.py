@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import kai, kueue
 from .agreement.plan import Plan
 from .agreement.quantity import bytes_text, milli_text, parse_bytes, parse_milli
-from .identity import AGREEMENT_LABEL
-from .quantities import resource_quotas
+from .objects import kai, kueue
+from .objects.identity import AGREEMENT_LABEL
+from .objects.quotas import resource_quotas
 
 GROUPS = (kueue.API_VERSION.partition("/")[0], kai.API_VERSION.partition("/")[0])
 QUEUES = ("Cohort", "ClusterQueue", "Queue")  # what holds a promise; a LocalQueue only leads to one

@@ -10,10 +10,11 @@ import pytest
 from test_adopt import by_reference, listed, read
 from typer.testing import CliRunner
 
-from tenancy import adopt, kueue
+from tenancy import adopt
 from tenancy.adopt import Fate, NothingThere, Shape
 from tenancy.capacity import Node
 from tenancy.cli import app
+from tenancy.objects import kueue
 
 GPU = "nvidia.com/gpu"
 

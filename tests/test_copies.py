@@ -7,7 +7,6 @@ from typing import Any
 
 from samples import ONE_FLAVOR, PRODUCTION, plan
 
-from tenancy import kueue
 from tenancy.agreement.plan import Plan
 from tenancy.evidence.model import Condition
 from tenancy.lab import nodes
@@ -15,6 +14,7 @@ from tenancy.live.verify.copies import Copies
 from tenancy.live.verify.originals import Originals, root
 from tenancy.live.verify.replica import CHECK_LABEL, RUN_LABEL
 from tenancy.live.verify.words import Words
+from tenancy.objects import kueue
 from tenancy.promises.model import Jobs
 
 Object = dict[str, Any]

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from samples import ONE_FLAVOR, kueue_objects, plan
 
-from tenancy import kai
 from tenancy.agreement import loads
 from tenancy.compare.departure import departures
 from tenancy.compare.drift import drift
-from tenancy.identity import reference
 from tenancy.live.foretold import warnings
 from tenancy.live.preflight import Found
+from tenancy.objects import kai
+from tenancy.objects.identity import reference
 
 TEXT = (
     ONE_FLAVOR

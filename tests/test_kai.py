@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from samples import LAB, ONE_FLAVOR, PRODUCTION, kai_queues, plan
 
-from tenancy import kai
 from tenancy.agreement.mig import GEOMETRY
+from tenancy.objects import kai
 
 TWO = ONE_FLAVOR + "[flavors.fast]\nnodes = 2\ngpus_per_node = 8\n"
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import agreements, as_agreement
 
-from tenancy import kai
 from tenancy.agreement.hardware import Hardware
 from tenancy.agreement.plan import Plan, Share, TeamPlan, make_plan
+from tenancy.objects import kai
 
 MANY = settings(max_examples=100, deadline=None)
 # What a flavor may be counted in, and what KAI counts for one of it (measured: seven 1g are 7 GPUs).

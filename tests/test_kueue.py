@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from samples import LAB, ONE_FLAVOR, PRODUCTION, kueue_objects, number, plan, quotas
 
-from tenancy import kueue
+from tenancy.objects import kueue
 
 PROD = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\nlendable = 12\nborrowable = 4\nprod = 8\n[teams.b]\nguaranteed = 16\n"
 ON_QUEUE = PROD.replace('name = "lab"', 'name = "lab"\nguarantee_on = "queue"')

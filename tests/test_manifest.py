@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
 
-from tenancy import kai, kueue
 from tenancy.agreement.names import UNWRITABLE
 from tenancy.agreement.quantity import bytes_text, count_text, milli_text, parse_bytes, parse_milli
-from tenancy.manifest import dump_all
+from tenancy.objects import kai, kueue
+from tenancy.objects.manifest import dump_all
 
 KUBECTL = Path(sys.executable).parent / "kubectl"
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import ONE_FLAVOR, PRODUCTION, plan
 
-from tenancy import access
-from tenancy.access import Namespaces
-from tenancy.access.namespaces import CONFIG_LABEL, _as_template, namespace_objects
-from tenancy.identity import RUN_LABEL
+from tenancy.objects import access
+from tenancy.objects.access import Namespaces
+from tenancy.objects.access.namespaces import CONFIG_LABEL, _as_template, namespace_objects
+from tenancy.objects.identity import RUN_LABEL
 
 LISTED, OPERATOR = Namespaces.LISTED, Namespaces.OPERATOR
 TWO = (

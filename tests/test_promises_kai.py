@@ -11,8 +11,8 @@ from strategies import agreements, as_agreement
 
 from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.kai.amounts import limit_in_shared, parts
 from tenancy.live.verify import kai_objects
+from tenancy.objects.kai.amounts import limit_in_shared, parts
 from tenancy.promises.kai import kai_checks
 from tenancy.promises.kinds import KINDS
 from tenancy.promises.model import Check, Jobs, Place, Scheduler

@@ -7,9 +7,9 @@ import re
 import pytest
 from samples import LAB, PRODUCTION
 
-from tenancy.access import quotas
 from tenancy.agreement import loads
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects.access import quotas
 from tenancy.promises.kinds import KINDS
 from tenancy.promises.machines import kubevirt_checks
 from tenancy.promises.model import Check, Scheduler

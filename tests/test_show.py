@@ -14,10 +14,10 @@ from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT, plan
 from strategies import agreements, as_agreement
 from test_commands import run
 
-from tenancy import kueue
 from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.kueue import PROD_SUFFIX
+from tenancy.objects import kueue
+from tenancy.objects.kueue import PROD_SUFFIX
 from tenancy.oracle import Oracle
 from tenancy.show.text import ASCII, NARROW, WIDE, tree_lines
 from tenancy.show.tree import Node, cohort_tree

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from samples import PRODUCTION, number, plan
 from strategies import agreements, as_agreement
 
-from tenancy import kueue
 from tenancy.agreement.hardware import Hardware
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects import kueue
 from tenancy.oracle import Node, Oracle
 
 LIMITS = ("nominalQuota", "lendingLimit", "borrowingLimit")

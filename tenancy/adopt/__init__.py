@@ -15,7 +15,7 @@ from ..agreement import Agreement
 from ..agreement.hardware import UNIT_WORDS
 from ..agreement.plan import Plan, make_plan
 from ..capacity import Node
-from ..identity import reference
+from ..objects.identity import reference
 from . import kai, kueue, owners
 from .differences import added, differences, rendered
 from .draft import Draft, Shape

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from .. import kai, kueue
-from ..access import namespaces as access
 from ..agreement.plan import Plan
-from ..fixed import changed
-from ..identity import AGREEMENT_LABEL, kind_of, reference
+from ..objects import kai, kueue
+from ..objects.access import namespaces as access
+from ..objects.identity import AGREEMENT_LABEL, kind_of, reference
+from ..objects.immutable import changed
 from . import owners
 from .fate import Difference, Fate
 from .objects import Object, quantity, spec_of

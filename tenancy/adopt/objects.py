@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from .. import kai, kueue
-from ..identity import AGREEMENT_LABEL, kind_of, reference
+from ..objects import kai, kueue
+from ..objects.identity import AGREEMENT_LABEL, kind_of, reference
 
 Object = Mapping[str, Any]
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import access, kai, kueue
 from ..agreement.plan import Plan
-from ..identity import reference
+from ..objects import access, kai, kueue
+from ..objects.identity import reference
 from .objects import Object
 
 NAME = "agreement"  # the component in the program of this repo

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..agreement.hardware import Hardware
 from ..agreement.mig import GPU, PRODUCT_LABEL
 from ..agreement.plan import Plan
-from ..kueue import topology_of
+from ..objects.kueue import topology_of
 
 PRESENT_LABEL = (
     "nvidia.com/gpu.present"  # set by NVIDIA's GPU feature discovery, also where the device plugin is broken

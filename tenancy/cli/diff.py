@@ -83,8 +83,8 @@ def diff(
     lab: Lab = None,
 ) -> None:
     """Show what a change of an agreement means: for whom, who pays for it, what becomes impossible, what it does to a cluster."""
-    from ..access import Namespaces
     from ..compare import compare
+    from ..objects.access import Namespaces
 
     if sum((markdown, json and not owners, owners)) > 1:
         common.stop("--markdown, --json and --owners: give one of them (--owners --json together are fine)")

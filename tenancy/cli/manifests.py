@@ -36,7 +36,7 @@ def render(
     """Write DIR/kueue/*.yaml, DIR/kai/*.yaml, DIR/access/*.yaml and DIR/fidelity.md, or compare them with what is there."""
     from .. import fidelity
     from .. import render as rendering
-    from ..access import Namespaces
+    from ..objects.access import Namespaces
 
     if namespaces not in set(Namespaces):
         common.stop(f"--namespaces {namespaces}: there are {' and '.join(Namespaces)}")

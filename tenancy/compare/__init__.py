@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..access import Namespaces
 from ..agreement.plan import Plan
 from ..fidelity import Scheduler
+from ..objects.access import Namespaces
 from .balance import Balance, Party, Side, balances
 from .facts import Fact, facts
 from .gangs import Gang, Limit, LostLevel, lost_levels, smaller

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..agreement.plan import Plan
 from ..agreement.quantity import milli_text, parse_milli
-from ..kueue import PROD_SUFFIX
+from ..objects.kueue import PROD_SUFFIX
 from .words import listed
 
 Object = Mapping[str, Any]

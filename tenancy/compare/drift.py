@@ -14,8 +14,8 @@ from typing import Any
 
 from ..agreement.plan import Plan, TeamPlan
 from ..agreement.quantity import parse_milli
-from ..identity import FIELD_MANAGER, reference
-from ..kueue import PROD_SUFFIX
+from ..objects.identity import FIELD_MANAGER, reference
+from ..objects.kueue import PROD_SUFFIX
 from .objects import differing
 from .words import POOL
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import configuration
 from ..agreement.plan import Plan, TeamPlan
 from ..agreement.quantity import bytes_text, milli_text
+from ..objects import configuration
 
 NONE = "none"
 

@@ -21,7 +21,7 @@ from enum import StrEnum
 
 from ..agreement.plan import Plan, TeamPlan
 from ..fidelity import Scheduler
-from ..kai.amounts import UNLIMITED, limit_in_shared, parts, shared_quota
+from ..objects.kai.amounts import UNLIMITED, limit_in_shared, parts, shared_quota
 
 
 class Limit(StrEnum):

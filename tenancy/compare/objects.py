@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from .. import access, fixed, kai, kueue
-from ..access import Namespaces
 from ..agreement.plan import Plan
 from ..fidelity import Scheduler
-from ..identity import kind_of, reference
+from ..objects import access, kai, kueue
+from ..objects import immutable as fixed
+from ..objects.access import Namespaces
+from ..objects.identity import kind_of, reference
 
 Object = Mapping[str, Any]
 Field = tuple[str, str, str]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..agreement.plan import Plan
-from ..kai import refusal
+from ..objects.kai import refusal
 from . import kai, kueue
 from .report import markdown, subjects_text
 from .verdict import REFUSED, Level, Scheduler, Verdict

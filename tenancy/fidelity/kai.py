@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .. import kai
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, Share, TeamPlan
+from ..objects import kai
 from .verdict import APPROXIMATE, EXACT, REFUSED, Case, weighted
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .. import kueue
 from ..agreement.hardware import HOSTNAME, Hardware
 from ..agreement.plan import Plan, Share, TeamPlan
+from ..objects import kueue
 from .verdict import APPROXIMATE, EXACT, REFUSED, Case, weighted
 
 

@@ -19,9 +19,9 @@ from typing import Any
 from lightkube import Client
 from lightkube.types import PatchType
 
-from .. import configuration, kai
 from ..agreement.plan import Plan
 from ..live.clients import JobSet, KubeVirt, ResourceFlavor, TrainJob, VirtualMachine
+from ..objects import configuration, kai
 from . import manifests
 from .folder import LabError
 from .manifests import Object, Site

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import configuration
 from ..agreement.plan import Plan
+from ..objects import configuration
 from . import tools, webhooks
 from .cluster import documents, kustomize
 from .nodes import FAKE_GPU_POOL, GPU_MEMORY

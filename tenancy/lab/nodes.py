@@ -21,7 +21,7 @@ from ..agreement.hardware import FLAVOR_LABEL, Hardware
 from ..agreement.mig import GPU, PRODUCT_LABEL
 from ..agreement.plan import Plan
 from ..agreement.quantity import bytes_text, count_text, milli_text
-from ..kai import NODE_POOL, pool
+from ..objects.kai import NODE_POOL, pool
 
 HOSTNAME = "kubernetes.io/hostname"
 MADE_FROM = "tenancy.dev/made-from"  # annotation: a digest of the node's description, to see what has changed

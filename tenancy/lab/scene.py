@@ -16,9 +16,9 @@ from math import gcd
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
-from ..kai import refusal
 from ..live import usage
 from ..live.clients import connect
+from ..objects.kai import refusal
 from .folder import LabError, folder
 from .stage import Stage
 

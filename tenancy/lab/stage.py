@@ -18,12 +18,12 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace, Pod
 from lightkube.types import CascadeType
 
-from .. import kai
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
 from ..agreement.quantity import bytes_text, milli_text
 from ..live import usage
 from ..live.clients import LocalQueue
+from ..objects import kai
 from .folder import LabError
 
 SCENE_LABEL = "tenancy.dev/scene"

@@ -12,10 +12,10 @@ from lightkube.generic_resource import create_global_resource
 from lightkube.resources.core_v1 import ConfigMap, Namespace
 from lightkube.resources.scheduling_v1 import PriorityClass
 
-from .. import kai, kueue
 from ..adopt import NotObjects, Object, parse
 from ..capacity import Node
-from ..identity import AGREEMENT_LABEL, RUN_LABEL
+from ..objects import kai, kueue
+from ..objects.identity import AGREEMENT_LABEL, RUN_LABEL
 from . import nodes
 from .clients import ClusterQueue, KaiQueue, LocalQueue, ResourceFlavor, connect
 

@@ -16,7 +16,7 @@ from lightkube.utils.quantity import parse_quantity
 
 from ..capacity import Node, NodeTaint
 from ..capacity.nodes import VENDOR
-from ..identity import RUN_LABEL
+from ..objects.identity import RUN_LABEL
 
 PAGE = 500  # nodes in one answer; one of a real cluster has some 20 kB
 

@@ -31,8 +31,8 @@ import httpx2
 from lightkube import KubeConfig
 from lightkube.config.client_adapter import Client, ConnectionParams
 
-from ..fixed import changed, is_replaced
-from ..identity import AGREEMENT_LABEL, FIELD_MANAGER, kind_of, reference
+from ..objects.identity import AGREEMENT_LABEL, FIELD_MANAGER, kind_of, reference
+from ..objects.immutable import changed, is_replaced
 from .kinds import KINDS
 from .reach import Unreachable, require_reachable
 

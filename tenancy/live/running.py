@@ -17,12 +17,12 @@ from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import Pod
 from lightkube.utils.quantity import parse_quantity
 
-from .. import kai, kueue
 from ..agreement.plan import Plan
 from ..compare.domains import Domains, largest_domains
 from ..compare.jobs import Job
 from ..fidelity import Scheduler
-from ..identity import reference
+from ..objects import kai, kueue
+from ..objects.identity import reference
 from . import nodes
 from .clients import ClusterQueue, KaiQueue, Workload
 from .preflight import covers

@@ -16,10 +16,10 @@ import httpx2
 from lightkube import ApiError, Client
 from lightkube.utils.quantity import parse_quantity
 
-from .. import kai
 from ..agreement.hardware import Hardware, Unit
 from ..agreement.plan import Plan
-from ..kueue import PROD_SUFFIX
+from ..objects import kai
+from ..objects.kueue import PROD_SUFFIX
 from ..promises.model import Place
 from ..standing.lending import POOL, Use, lending
 from .clients import ClusterQueue, KaiQueue

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from .. import kai
 from ..agreement.plan import Plan, TeamPlan
+from ..objects import kai
 from .kai_field import Field, fields, label
 from .kai_flavor import of_flavor
 from .model import Check, Jobs, Place, Step
@@ -260,7 +260,7 @@ def prod_back(field: Field, team: TeamPlan) -> Iterator[Check]:
             stopped={regular.name: amount // field.size},
         ),
     ]
-    # The two queues stand side by side, where no job is left alone for a while (`tenancy.kai.tree`).
+    # The two queues stand side by side, where no job is left alone for a while (`tenancy.objects.kai.tree`).
     yield field.check(
         "prod-back",
         team,

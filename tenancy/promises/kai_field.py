@@ -1,7 +1,7 @@
 """One flavor on KAI as the checks need it: how much each tree holds, who may take how much of it, and how large jobs are.
 
 Everything that teams lend, and the free pool, is one tree, `shared`; what a team never lends is a tree of its own
-(`tenancy.kai.amounts`). Who uses what of `shared` depends on weights as soon as several ask for more than their quota. So in a
+(`tenancy.objects.kai.amounts`). Who uses what of `shared` depends on weights as soon as several ask for more than their quota. So in a
 check all teams but one, the *borrower*, ask for their quota exactly, and it asks for the rest: then one outcome only is right.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd
 
-from .. import kai
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, Share, TeamPlan
-from ..kai.amounts import UNLIMITED, Parts, limit_in_shared, parts, per_unit
+from ..objects import kai
+from ..objects.kai.amounts import UNLIMITED, Parts, limit_in_shared, parts, per_unit
 from .model import Check, Jobs, Place, Scheduler, Step
 
 MOST_JOBS = 8  # of a group; where the numbers allow it jobs are larger than that

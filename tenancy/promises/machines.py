@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ..access import quotas
 from ..agreement.model import Machines
 from ..agreement.plan import Plan, TeamPlan
 from ..agreement.quantity import bytes_text
+from ..objects.access import quotas
 from .model import Check, Jobs, Machine, Scheduler, Step
 
 MEMORY = "requests.memory"

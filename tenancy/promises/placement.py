@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from .. import kueue
 from ..agreement.hardware import HOSTNAME, Hardware
 from ..agreement.plan import Plan, TeamPlan
+from ..objects import kueue
 from .model import Check, Jobs
 from .story import Story, node_of, one, sizes
 

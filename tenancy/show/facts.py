@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from .. import fidelity, kai, kueue
+from .. import fidelity
 from ..agreement.hardware import by_flavor, resolve
 from ..agreement.model import Agreement
 from ..agreement.plan import Plan
+from ..objects import kai, kueue
 
 
 def summary(agreement: Agreement) -> str:

@@ -6,9 +6,10 @@ import os
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from .. import fidelity, kai, kueue
+from .. import fidelity
 from ..agreement.plan import Plan
 from ..agreement.quantity import bytes_text, milli_text
+from ..objects import kai, kueue
 from .facts import kinds
 from .tree import Node, cohort_tree
 

@@ -1,6 +1,6 @@
 """The tree of Cohorts and ClusterQueues that an agreement becomes on Kueue, with what each node has of each flavor.
 
-Nodes are those of `tenancy.kueue`, by its kinds and names; numbers are the plan's, so a team's node says what the team is
+Nodes are those of `tenancy.objects.kueue`, by its kinds and names; numbers are the plan's, so a team's node says what the team is
 promised and not which of Kueue's objects the quota stands on. All amounts are whole units of their flavor.
 """
 
@@ -12,7 +12,7 @@ from typing import Literal
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import DepartmentPlan, Plan, TeamPlan
-from ..kueue import PROD_SUFFIX
+from ..objects.kueue import PROD_SUFFIX
 
 Role = Literal["root", "department", "team", "regular", "prod"]
 Kind = Literal["Cohort", "ClusterQueue"]

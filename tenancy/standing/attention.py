@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, Share, TeamPlan
 from ..capacity import FlavorSupply
-from ..kai import parts
+from ..objects.kai import parts
 from ..promises.model import Place
 from .lending import POOL, Loan, Use, lending
 from .model import Attention, Board, Eviction, FlavorStanding, Kind, Part, Seen, Short, Standing, Waiting

@@ -8,10 +8,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from ..access.namespaces import DEFAULT_QUEUE
 from ..agreement.hardware import HOSTNAME, Hardware
 from ..agreement.plan import Plan, TeamPlan
-from ..kueue import topology_of
+from ..objects.access.namespaces import DEFAULT_QUEUE
+from ..objects.kueue import topology_of
 from . import held as holding
 from .amounts import Asks, PodSet, of_pod
 from .find import Target

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
-from .. import kai
 from ..agreement.plan import Plan
 from ..compare.jobs import Job
-from ..kueue import PROD_SUFFIX
+from ..objects import kai
+from ..objects.kueue import PROD_SUFFIX
 from .amounts import of_pod, quantity, whole, with_part
 from .snapshot import (
     Object,

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from .. import kai
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
+from ..objects import kai
 from .amounts import Asks, PodSet, of_pod, whole, with_part
 from .find import Target
 from .held import Held, of_kai

@@ -24,10 +24,10 @@ from components import (
 )
 from components.objects import written
 from components.order import put_back
-from tenancy import kueue
 from tenancy.agreement import Agreement, loads
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.fidelity import Scheduler
+from tenancy.objects import kueue
 
 BOTH = (Scheduler.KUEUE, Scheduler.KAI)
 TEXT = """

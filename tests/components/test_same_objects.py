@@ -12,14 +12,14 @@ from recorder import plain, run
 
 from components import TenancyAgreement, TenancyAgreementArgs
 from components.objects import WRITE_ANNOTATIONS
-from tenancy import access
-from tenancy.access import Namespaces
 from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
 from tenancy.fidelity import Scheduler
-from tenancy.identity import kind_of, reference
 from tenancy.live.kinds import KINDS
-from tenancy.manifest import dump_all
+from tenancy.objects import access
+from tenancy.objects.access import Namespaces
+from tenancy.objects.identity import kind_of, reference
+from tenancy.objects.manifest import dump_all
 from tenancy.render import KUEUE_VALUES, rendered
 
 ROOT = Path(__file__).resolve().parents[2]

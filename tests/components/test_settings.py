@@ -13,9 +13,9 @@ import yaml
 from pulumi.runtime import set_all_config
 
 from components import Settings, TenancyAgreementArgs
-from tenancy.access import Namespaces
 from tenancy.agreement import load
 from tenancy.fidelity import Scheduler
+from tenancy.objects.access import Namespaces
 
 ROOT = Path(__file__).resolve().parents[2]
 

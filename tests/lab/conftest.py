@@ -10,7 +10,6 @@ import psutil
 import pytest
 from lightkube import Client
 
-from tenancy import kai, kueue
 from tenancy.agreement import loads
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.lab import lab
@@ -18,6 +17,7 @@ from tenancy.lab.cluster import apply
 from tenancy.lab.folder import FOLDER_VARIABLE, Folder
 from tenancy.lab.processes import MARK
 from tenancy.live.clients import connect
+from tenancy.objects import kai, kueue
 
 AGREEMENT = """
 [cluster]

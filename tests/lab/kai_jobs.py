@@ -13,8 +13,8 @@ from lightkube.codecs import from_dict
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.core_v1 import Namespace, Node, Pod, ServiceAccount
 
-from tenancy import kai
 from tenancy.agreement.plan import Plan
+from tenancy.objects import kai
 
 PodGroup = create_namespaced_resource("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups")
 QUEUE = "kai.scheduler/queue"

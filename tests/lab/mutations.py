@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tenancy import kueue
 from tenancy.agreement.hardware import FLAVOR_LABEL
 from tenancy.agreement.plan import Plan
 from tenancy.lab import nodes
+from tenancy.objects import kueue
 
 Object = dict[str, Any]
 Change = Callable[[Object], None]

@@ -15,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tenancy.access.namespaces import CONFIG_LABEL
 from tenancy.lab.controllers import CONTROLLERS, GIVEN_VARIABLE, LabError, given_folder
-from tenancy.manifest import dump_all
+from tenancy.objects.access.namespaces import CONFIG_LABEL
+from tenancy.objects.manifest import dump_all
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from go_template import expand

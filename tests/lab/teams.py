@@ -17,11 +17,11 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Event, Namespace, Node, Pod
 from lightkube.types import CascadeType
 
-from tenancy import kueue
 from tenancy.agreement.hardware import Hardware
 from tenancy.agreement.plan import Plan
 from tenancy.agreement.quantity import bytes_text, milli_text
 from tenancy.live.clients import LocalQueue, Workload
+from tenancy.objects import kueue
 
 PATIENCE = 120.0  # seconds; on an idle machine of two cores the slowest wait takes about ten
 EVERY = 0.2  # seconds between two looks

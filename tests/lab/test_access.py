@@ -19,13 +19,13 @@ from lightkube.models.authorization_v1 import ResourceAttributes, SubjectAccessR
 from lightkube.resources.authorization_v1 import SubjectAccessReview
 from lightkube.resources.core_v1 import Pod
 
-from tenancy import access, kueue
-from tenancy.access import Namespaces, namespaces, quotas, rbac
 from tenancy.agreement.plan import Plan
-from tenancy.identity import RUN_LABEL
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.live.clients import Workload, connect
+from tenancy.objects import access, kueue
+from tenancy.objects.access import Namespaces, namespaces, quotas, rbac
+from tenancy.objects.identity import RUN_LABEL
 
 from .conftest import plan_of
 from .people import IMAGE, KAI_QUEUE, PRIORITY, QUEUE, Object, Person, crds, job, pod_template

@@ -24,11 +24,11 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Pod
 from typer.testing import CliRunner
 
-from tenancy import kueue
 from tenancy.cli import app
 from tenancy.lab import lab, processes
 from tenancy.lab.folder import Folder, LabError
 from tenancy.live.clients import ClusterQueue, Workload, connect
+from tenancy.objects import kueue
 
 from .conftest import plan_of
 from .stacks import Project, lacking

@@ -17,7 +17,6 @@ from lightkube.resources.core_v1 import Namespace
 from lightkube.types import CascadeType
 from typer.testing import CliRunner
 
-from tenancy import kai, kueue
 from tenancy.agreement.plan import Plan
 from tenancy.cli import app
 from tenancy.compare import Standing, standing
@@ -26,6 +25,7 @@ from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.live import running
 from tenancy.live.clients import KaiQueue, LocalQueue, connect
+from tenancy.objects import kai, kueue
 
 from .conftest import plan_of
 from .kai_jobs import Jobs

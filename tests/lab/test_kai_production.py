@@ -16,17 +16,17 @@ from typing import Any
 import pytest
 from lightkube.resources.core_v1 import Node
 
-from tenancy import kai
 from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.evidence.model import Verdict
-from tenancy.identity import reference
 from tenancy.lab import lab
 from tenancy.lab.folder import Folder
 from tenancy.lab.processes import running
 from tenancy.live.clients import KaiQueue, connect
 from tenancy.live.verify import safety
 from tenancy.live.verify.run import verify
+from tenancy.objects import kai
+from tenancy.objects.identity import reference
 from tenancy.promises.kai import kai_checks
 from tenancy.promises.select import select
 

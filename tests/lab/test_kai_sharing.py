@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tenancy import kai
 from tenancy.agreement.plan import Plan
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
 from tenancy.live.clients import connect
+from tenancy.objects import kai
 
 from .conftest import plan_of
 from .kai_jobs import Jobs

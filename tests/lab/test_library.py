@@ -17,7 +17,7 @@ import yaml
 from components import TenancyAgreementArgs, agreement_from_file
 from tenancy.agreement import Agreement, Cluster, Flavor, Team
 from tenancy.agreement.plan import make_plan
-from tenancy.manifest import dump_all
+from tenancy.objects.manifest import dump_all
 from tenancy.render import rendered
 
 from .stacks import ROOT, Stack, lacking

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tenancy import kueue
 from tenancy.agreement.plan import Plan
 from tenancy.evidence.model import Outcome, Verdict
 from tenancy.lab import lab
@@ -16,6 +15,7 @@ from tenancy.lab.folder import Folder
 from tenancy.live.clients import connect
 from tenancy.live.verify.play import Patience
 from tenancy.live.verify.run import verify
+from tenancy.objects import kueue
 from tenancy.promises.kinds import KINDS
 from tenancy.promises.kueue import kueue_checks
 from tenancy.promises.model import Scheduler

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from tenancy import access, kueue
-from tenancy.access import Namespaces
 from tenancy.agreement.plan import Plan
 from tenancy.lab import lab
-from tenancy.manifest import dump_all
+from tenancy.objects import access, kueue
+from tenancy.objects.access import Namespaces
+from tenancy.objects.manifest import dump_all
 
 from . import namespace_operator
 from .conftest import plan_of

@@ -24,11 +24,11 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace
 from lightkube.types import CascadeType
 
-from tenancy import kueue
 from tenancy.agreement import Agreement
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.live.clients import Workload, connect
+from tenancy.objects import kueue
 from tenancy.oracle import Node, Oracle
 
 from .teams import Ask, Teams, condition

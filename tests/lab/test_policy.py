@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from tenancy import kai, kueue
 from tenancy.agreement.plan import Plan
-from tenancy.identity import AGREEMENT_LABEL
+from tenancy.objects import kai, kueue
+from tenancy.objects.identity import AGREEMENT_LABEL
 
 from .conftest import AGREEMENT, plan_of
 from .stacks import ROOT, Project, Stack

@@ -15,13 +15,13 @@ import pytest
 import yaml
 
 from components import TenancyAgreementArgs
-from tenancy.access import Namespaces
 from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
 from tenancy.fidelity import Scheduler
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
+from tenancy.objects.access import Namespaces
 
 from .stacks import ROOT, Project, lacking
 

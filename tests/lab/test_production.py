@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from lightkube.resources.core_v1 import Node
 
-from tenancy import kueue
 from tenancy.agreement.mig import slices_per_gpu
 from tenancy.agreement.plan import GuaranteeOn, Plan
 from tenancy.agreement.quantity import milli_text
 from tenancy.lab import lab, nodes
 from tenancy.lab.cluster import apply
 from tenancy.live.clients import ClusterQueue, ResourceFlavor, connect
+from tenancy.objects import kueue
 
 from .conftest import plan_of
 from .stacks import ROOT, Project

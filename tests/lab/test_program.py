@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tenancy import kueue
-from tenancy.manifest import dump_all
+from tenancy.objects import kueue
+from tenancy.objects.manifest import dump_all
 
 from .conftest import plan_of
 from .stacks import Project, lacking

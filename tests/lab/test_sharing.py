@@ -14,7 +14,6 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace
 from lightkube.types import CascadeType
 
-from tenancy import kueue
 from tenancy.agreement.plan import Plan
 from tenancy.agreement.quantity import bytes_text, milli_text
 from tenancy.lab import lab, processes
@@ -22,6 +21,7 @@ from tenancy.lab.cluster import apply, kubectl
 from tenancy.lab.folder import Folder
 from tenancy.live import usage
 from tenancy.live.clients import LocalQueue, connect
+from tenancy.objects import kueue
 
 from .conftest import plan_of
 from .stacks import KINDS

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tenancy import access, kueue
-from tenancy.access import Namespaces
 from tenancy.agreement.plan import Plan
 from tenancy.lab import cluster, lab
+from tenancy.objects import access, kueue
+from tenancy.objects.access import Namespaces
 
 from . import namespace_operator
 from .conftest import plan_of

@@ -24,14 +24,14 @@ from lightkube.resources.core_v1 import Namespace, Node, Pod
 from lightkube.resources.rbac_authorization_v1 import RoleBinding
 from lightkube.types import CascadeType
 
-from tenancy import access, kueue
-from tenancy.access import Namespaces
 from tenancy.agreement.plan import Plan
 from tenancy.lab import lab, tools
 from tenancy.lab.cluster import apply, documents, kubectl
 from tenancy.lab.controllers import GIVEN_VARIABLE
 from tenancy.lab.folder import Folder
 from tenancy.live.clients import ClusterQueue, JobSet, TrainJob, Workload, connect
+from tenancy.objects import access, kueue
+from tenancy.objects.access import Namespaces
 
 from .conftest import plan_of
 from .people import Person

@@ -16,7 +16,6 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace, Pod
 from lightkube.types import CascadeType
 
-from tenancy import access, kueue
 from tenancy.agreement.plan import Plan
 from tenancy.agreement.quantity import bytes_text, milli_text
 from tenancy.evidence.model import Event, Run, Verdict
@@ -30,6 +29,7 @@ from tenancy.live.verify.originals import Originals
 from tenancy.live.verify.play import Patience
 from tenancy.live.verify.raw import Api
 from tenancy.live.verify.run import STOPPED, verify
+from tenancy.objects import access, kueue
 from tenancy.promises.kueue import kueue_checks
 from tenancy.promises.select import select
 

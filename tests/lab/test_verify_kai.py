@@ -16,7 +16,6 @@ from lightkube.resources.core_v1 import Namespace, Node, Pod
 from lightkube.resources.scheduling_v1 import PriorityClass
 from lightkube.types import PatchType
 
-from tenancy import kai
 from tenancy.agreement.plan import Plan
 from tenancy.evidence.model import Run, Verdict
 from tenancy.lab import lab
@@ -27,6 +26,7 @@ from tenancy.live.verify import kai_objects, safety
 from tenancy.live.verify.play import Patience
 from tenancy.live.verify.replica import RUN_LABEL
 from tenancy.live.verify.run import verify
+from tenancy.objects import kai
 from tenancy.promises.kai import kai_checks
 from tenancy.promises.model import Check
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from lightkube import Client
 
-from tenancy import kai
 from tenancy.agreement.plan import Plan
 from tenancy.evidence.model import Verdict
 from tenancy.lab import lab
@@ -16,6 +15,7 @@ from tenancy.lab.cluster import apply
 from tenancy.live.clients import connect
 from tenancy.live.verify import safety
 from tenancy.live.verify.run import verify
+from tenancy.objects import kai
 from tenancy.promises.kinds import KINDS
 from tenancy.promises.model import Scheduler
 

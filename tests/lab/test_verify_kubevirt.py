@@ -20,8 +20,6 @@ from lightkube.codecs import from_dict
 from lightkube.resources.core_v1 import Namespace, Node, ResourceQuota
 from lightkube.types import PatchType
 
-from tenancy import access, kueue
-from tenancy.access import Namespaces, quotas
 from tenancy.agreement.plan import Plan
 from tenancy.evidence.model import Event, Outcome, Verdict
 from tenancy.lab import lab, processes
@@ -32,6 +30,8 @@ from tenancy.live.verify.clean import leftovers
 from tenancy.live.verify.raw import Api
 from tenancy.live.verify.run import verify
 from tenancy.live.verify.safety import new_name
+from tenancy.objects import access, kueue
+from tenancy.objects.access import Namespaces, quotas
 from tenancy.promises.machines import kubevirt_checks
 
 from .conftest import plan_of

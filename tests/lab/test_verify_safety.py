@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 from lightkube import Client
 
-from tenancy import kueue
 from tenancy.agreement.plan import Plan
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
@@ -29,6 +28,7 @@ from tenancy.live.verify import clean, safety
 from tenancy.live.verify.raw import NAMESPACE, Api
 from tenancy.live.verify.replica import RUN_LABEL
 from tenancy.live.verify.safety import ALLOWED_LABEL
+from tenancy.objects import kueue
 
 from .conftest import AGREEMENT
 

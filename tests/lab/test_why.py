@@ -19,12 +19,12 @@ from lightkube.resources.core_v1 import Pod
 from lightkube.types import CascadeType
 from typer.testing import CliRunner
 
-from tenancy.access import rbac
 from tenancy.agreement.plan import Plan
 from tenancy.cli import app
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.lab.folder import Folder
 from tenancy.live.clients import LocalQueue
+from tenancy.objects.access import rbac
 
 from .conftest import AGREEMENT, plan_of
 from .kai_jobs import Jobs, until

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...identity import AGREEMENT_LABEL
+from ...objects.identity import AGREEMENT_LABEL
 from ..findings import Finding, Path, dotted
 from ..hardware import by_flavor, resolve
 from ..model import Agreement, Team

@@ -17,8 +17,8 @@ from typing import Any
 from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.core_v1 import Pod
 
-from ... import kai
 from ...agreement.plan import Plan
+from ...objects import kai
 from ...promises.model import Place
 from ...standing import Eviction, Short, Waiting
 from ..clients import KaiQueue

@@ -18,9 +18,9 @@ from typing import Any
 
 from lightkube.resources.core_v1 import Event
 
-from ... import kueue
 from ...agreement.plan import Plan
-from ...identity import RUN_LABEL
+from ...objects import kueue
+from ...objects.identity import RUN_LABEL
 from ...promises.model import Place
 from ...standing import Eviction, Kind, Short, Use, Waiting
 from ..clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload

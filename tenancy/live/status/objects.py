@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...identity import reference
+from ...objects.identity import reference
 from ...standing import Kind, Short
 from ...standing.words import short_text
 

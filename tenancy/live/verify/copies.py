@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...agreement.hardware import HOSTNAME
-from ...identity import RUN_PREFIX
-from ...kueue import API_VERSION
+from ...objects.identity import RUN_PREFIX
+from ...objects.kueue import API_VERSION
 from .originals import KWOK, Originals
 from .replica import CHECK_LABEL, RUN_LABEL
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ... import kai
-from ...access.rules import KAI_PRIORITIES
 from ...agreement.hardware import HOSTNAME, Hardware
 from ...agreement.plan import Plan, TeamPlan
-from ...identity import RUN_PREFIX
+from ...objects import kai
+from ...objects.access.rules import KAI_PRIORITIES
+from ...objects.identity import RUN_PREFIX
 from ...promises.kai_field import priority
 from ...promises.model import Jobs, Place
 from .replica import CHECK_LABEL, RUN_LABEL

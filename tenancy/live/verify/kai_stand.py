@@ -15,10 +15,10 @@ from lightkube.resources.core_v1 import Namespace
 from lightkube.types import PatchType
 from lightkube.utils.quantity import parse_quantity
 
-from ... import kai
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
-from ...identity import AGREEMENT_LABEL
+from ...objects import kai
+from ...objects.identity import AGREEMENT_LABEL
 from ..clients import KaiQueue
 from . import kai_objects as objects
 from .data import NodeData, PodData

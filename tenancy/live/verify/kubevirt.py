@@ -21,11 +21,11 @@ from lightkube.codecs import from_dict
 from lightkube.resources.core_v1 import Namespace, Node
 from lightkube.types import CascadeType
 
-from ...access import quotas
-from ...access.namespaces import DEFAULT_QUEUE
 from ...agreement.plan import Plan
 from ...evidence.model import Condition
-from ...kueue import API_VERSION as KUEUE
+from ...objects.access import quotas
+from ...objects.access.namespaces import DEFAULT_QUEUE
+from ...objects.kueue import API_VERSION as KUEUE
 from ...promises.machines import machines_of
 from ...promises.model import Check, Jobs, Machine
 from ..clients import LocalQueue, VirtualMachine, VirtualMachineInstance

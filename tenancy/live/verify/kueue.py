@@ -18,10 +18,10 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.types import CascadeType
 from lightkube.utils.quantity import parse_quantity
 
-from ...access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
-from ...kueue import PROD_SUFFIX
+from ...objects.access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
+from ...objects.kueue import PROD_SUFFIX
 from ...promises.model import Check, Jobs, Place
 from ..clients import WorkloadPriorityClass
 from . import job, originals, room

@@ -13,9 +13,9 @@ from typing import Any
 from lightkube import Client
 from lightkube.resources.core_v1 import Node
 
-from ... import kueue
 from ...agreement.plan import Plan
-from ...identity import RUN_LABEL
+from ...objects import kueue
+from ...objects.identity import RUN_LABEL
 from ..clients import ClusterQueue, Cohort, ResourceFlavor, WorkloadPriorityClass
 
 KWOK = "kwok.x-k8s.io/node"  # kwok's annotation on a node that it simulates

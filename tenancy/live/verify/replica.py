@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from ... import identity
 from ...evidence.model import Condition
+from ...objects import identity
 from ...promises.model import Jobs
 
 RUN_LABEL = identity.RUN_LABEL  # on every object of a run, cluster-scoped ones and nodes too: the run's name

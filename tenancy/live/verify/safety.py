@@ -19,7 +19,7 @@ from threading import Event, Thread
 
 import httpx2
 
-from ... import identity
+from ...objects import identity
 from .raw import NAMESPACE, Api
 from .replica import RUN_LABEL
 

@@ -18,7 +18,7 @@ from lightkube import Client
 
 from ...agreement.plan import Plan
 from ...evidence.model import Event, Run
-from ...identity import AGREEMENT_LABEL
+from ...objects.identity import AGREEMENT_LABEL
 from ...promises.model import Check, Scheduler
 from ..reach import Where
 from . import clean, safety

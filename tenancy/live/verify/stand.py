@@ -16,7 +16,7 @@ from lightkube.resources.core_v1 import Namespace, Node
 from lightkube.types import CascadeType
 
 from ...agreement.plan import Plan
-from ...kueue import API_VERSION
+from ...objects.kueue import API_VERSION
 from ..clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from .copies import Copies
 from .observer import Observer, condition, is_true

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..agreement.plan import Plan
+from ...agreement.plan import Plan
 from . import names
 from .amounts import UNLIMITED, Parts, parts, per_unit
 from .cluster import (

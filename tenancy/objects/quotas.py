@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from .agreement.hardware import Hardware
-from .agreement.plan import Plan
-from .agreement.quantity import bytes_text, count_text, milli_text
+from ..agreement.hardware import Hardware
+from ..agreement.plan import Plan
+from ..agreement.quantity import bytes_text, count_text, milli_text
 
 Amounts = Mapping[str, int]
 

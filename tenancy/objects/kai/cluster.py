@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..agreement.hardware import Hardware
-from ..agreement.plan import Plan, TopologyPlan
+from ...agreement.hardware import Hardware
+from ...agreement.plan import Plan, TopologyPlan
 from ..identity import AGREEMENT_LABEL
 from . import names
 

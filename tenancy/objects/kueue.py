@@ -23,11 +23,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .agreement.hardware import HOSTNAME, Hardware
-from .agreement.plan import DepartmentPlan, Plan, TeamPlan, TopologyPlan
-from .agreement.quantity import milli_text
+from ..agreement.hardware import HOSTNAME, Hardware
+from ..agreement.plan import DepartmentPlan, Plan, TeamPlan, TopologyPlan
+from ..agreement.quantity import milli_text
 from .identity import AGREEMENT_LABEL
-from .quantities import Amounts, resource_quotas
+from .quotas import Amounts, resource_quotas
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 DISPLAY_NAME = "tenancy.dev/display-name"

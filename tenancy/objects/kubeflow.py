@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .agreement.plan import Plan, TeamPlan
+from ..agreement.plan import Plan, TeamPlan
 from .identity import AGREEMENT_LABEL
 
 API_VERSION = "kubeflow.org/v1"

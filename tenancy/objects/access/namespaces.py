@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..agreement.checks.people import SYSTEM_NAMESPACES
-from ..agreement.plan import Plan, TeamPlan
+from ...agreement.checks.people import SYSTEM_NAMESPACES
+from ...agreement.plan import Plan, TeamPlan
 from ..identity import AGREEMENT_LABEL, RUN_LABEL
 from ..kueue import API_VERSION, PROD_SUFFIX
 from ..manifest import dump_list

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ..agreement.plan import Plan
+from ...agreement.plan import Plan
 from ..identity import AGREEMENT_LABEL
 
 API_VERSION = "admissionregistration.k8s.io/v1"

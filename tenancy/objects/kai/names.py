@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..agreement.hardware import Hardware
-from ..agreement.names import LABEL_NAME, name_problem
-from ..agreement.plan import Plan, TeamPlan
+from ...agreement.hardware import Hardware
+from ...agreement.names import LABEL_NAME, name_problem
+from ...agreement.plan import Plan, TeamPlan
 from .amounts import parts
 
 NODE_POOL = "kai.scheduler/node-pool"  # KAI's default; `global.nodePoolLabelKey` of its configuration

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..agreement.checks.people import SYSTEM_NAMESPACES, SYSTEM_PREFIXES
-from ..agreement.plan import Plan
+from ...agreement.checks.people import SYSTEM_NAMESPACES, SYSTEM_PREFIXES
+from ...agreement.plan import Plan
 from ..identity import AGREEMENT_LABEL
 from . import jobs
 from .jobs import PRIORITY, QUEUE, label, text, texts

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .agreement.model import UsageSharing
-from .agreement.plan import Plan
+from ..agreement.model import UsageSharing
+from ..agreement.plan import Plan
 from .manifest import dump_all
 
 Object = dict[str, Any]

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..agreement.plan import Plan, TeamPlan
+from ...agreement.plan import Plan, TeamPlan
 from ..identity import AGREEMENT_LABEL
 from ..kueue import PROD_SUFFIX
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
+from ...agreement.plan import Plan, TeamPlan
 from .. import kai as kai_scheduler
 from .. import kubeflow
-from ..agreement.plan import Plan, TeamPlan
 from ..kueue import API_VERSION
 from . import admission, moves, quotas, rbac
 from .namespaces import CONFIG_API_VERSION, Object, namespace, namespace_config, namespace_objects

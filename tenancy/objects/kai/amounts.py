@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..agreement.hardware import Hardware
-from ..agreement.mig import GPU
-from ..agreement.plan import Plan, Share, TeamPlan
+from ...agreement.hardware import Hardware
+from ...agreement.mig import GPU
+from ...agreement.plan import Plan, Share, TeamPlan
 
 UNLIMITED = -1
 MILLICORES = 1000

@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..agreement.hardware import Hardware
-from ..agreement.plan import Plan, TeamPlan
+from ...agreement.hardware import Hardware
+from ...agreement.plan import Plan, TeamPlan
 from ..identity import AGREEMENT_LABEL
 from . import names
 from .amounts import UNLIMITED, department_quota, limit_in_shared, parts, per_unit, shared_quota, teams_of

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..agreement.plan import Plan
+from ...agreement.plan import Plan
 from ..identity import RUN_LABEL, RUN_PREFIX
 from . import jobs
 from .jobs import KAI_PRIORITY, KAI_QUEUE, PRIORITY, QUEUE, label, labels, mapping, text, texts
