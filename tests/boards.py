@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tenancy.agreement.plan import Plan
-from tenancy.oracle import Oracle
 from tenancy.promises.model import Place
-from tenancy.standing import Board, Eviction, Kind, Seen, Short, Use, Waiting, board
+from tenancy.quota.kueue_model import Oracle
+from tenancy.quota.lending import Use
+from tenancy.standing import Board, Eviction, Kind, Seen, Short, Waiting, board
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -15,11 +15,12 @@ from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.compare import Job, compare, standing
+from tenancy.compare import compare, standing
 from tenancy.compare.data import as_json
 from tenancy.compare.markdown import MARKER, MOST, escape, markdown
 from tenancy.compare.text import text
 from tenancy.fidelity import Scheduler
+from tenancy.quota.jobs import Job
 
 GITHUB = 65_536  # characters of a comment
 

@@ -12,11 +12,12 @@ from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.capacity import Node
-from tenancy.compare import Ask, Job, Limit, standing
+from tenancy.compare import Ask, Limit, standing
 from tenancy.compare.domains import largest_domains
-from tenancy.compare.reclaim import stopped_for
 from tenancy.fidelity import Scheduler
-from tenancy.oracle import Oracle
+from tenancy.quota.jobs import Job
+from tenancy.quota.kueue_model import Oracle
+from tenancy.quota.reclaim import stopped_for
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 # 32 GPUs, nobody keeps anything back.

@@ -12,7 +12,7 @@ from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, TeamPlan, make_plan
-from tenancy.oracle import Node, Oracle
+from tenancy.quota.kueue_model import Node, Oracle
 
 MANY = settings(max_examples=60, deadline=None)
 

@@ -18,7 +18,7 @@ from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kueue
 from tenancy.objects.kueue import PROD_SUFFIX
-from tenancy.oracle import Oracle
+from tenancy.quota.kueue_model import Oracle
 from tenancy.show.text import ASCII, NARROW, WIDE, tree_lines
 from tenancy.show.tree import Node, cohort_tree
 

@@ -21,8 +21,10 @@ from test_show import many_teams
 
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.capacity import Node, compare
-from tenancy.oracle import Oracle
 from tenancy.promises.model import Place
+from tenancy.quota import lending
+from tenancy.quota.kueue_model import Oracle
+from tenancy.quota.lending import POOL, Use, shared_out
 from tenancy.standing import (
     Attention,
     Board,
@@ -31,16 +33,12 @@ from tenancy.standing import (
     Part,
     Short,
     Standing,
-    Use,
     board,
     changes,
     data,
-    lending,
     prometheus,
-    shared_out,
     terminal,
 )
-from tenancy.standing.lending import POOL
 from tenancy.standing.words import duration, short_text
 
 MANY = settings(max_examples=80, deadline=None)

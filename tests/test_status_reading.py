@@ -22,7 +22,8 @@ from tenancy.live.usage import NotThere
 from tenancy.objects import kai, kueue
 from tenancy.objects.identity import RUN_LABEL
 from tenancy.promises.model import Place
-from tenancy.standing import Kind, Use
+from tenancy.quota.lending import Use
+from tenancy.standing import Kind
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 KINDS = {"ClusterQueue": ClusterQueue, "Cohort": Cohort, "ResourceFlavor": ResourceFlavor, "Queue": KaiQueue}

@@ -15,7 +15,7 @@ from strategies import agreements, as_agreement
 from tenancy.agreement.hardware import Hardware
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kueue
-from tenancy.oracle import Node, Oracle
+from tenancy.quota.kueue_model import Node, Oracle
 
 LIMITS = ("nominalQuota", "lendingLimit", "borrowingLimit")
 

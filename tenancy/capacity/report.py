@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ..agreement.findings import Finding, Severity
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan
+from ..quota.shortfall import Shortfall, TeamShort, shortfall
 from . import problems
 from .nodes import Node, alike, has, levels_of, place, takes_jobs, units
 from .problems import Kind, Problem
-from .shortfall import Shortfall, TeamShort, shortfall
 
 
 @dataclass(frozen=True, slots=True)

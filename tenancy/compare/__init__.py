@@ -11,10 +11,10 @@ from collections.abc import Collection
 from ..agreement.plan import Plan
 from ..fidelity import Scheduler
 from ..objects.access import Namespaces
+from ..quota.jobs import Job
 from .balance import Balance, Party, Side, balances
 from .facts import Fact, facts
 from .gangs import Gang, Limit, LostLevel, lost_levels, smaller
-from .jobs import Job
 from .kept import kept
 from .model import Difference, Kept
 from .numbers import Numbers, Row, rows

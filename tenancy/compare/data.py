@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from .jobs import Job
+from ..quota.jobs import Job
 from .model import Difference
 from .standing import Standing
 from .words import story

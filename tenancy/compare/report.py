@@ -12,10 +12,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ..quota.jobs import Job
 from .domains import LostDomain
 from .facts import NONE
 from .gangs import Gang, Limit, LostLevel
-from .jobs import Job
 from .model import Difference, Kept
 from .numbers import Numbers, Row
 from .objects import Fate, ObjectChange

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from ..agreement.plan import Plan
 from ..fidelity import Scheduler
+from ..quota.jobs import Job
+from ..quota.reclaim import stopped_for
 from .domains import Domains, LostDomain, lost_domains
-from .jobs import Job
-from .reclaim import stopped_for
 
 
 @dataclass(frozen=True, slots=True)

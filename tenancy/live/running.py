@@ -19,10 +19,10 @@ from lightkube.utils.quantity import parse_quantity
 
 from ..agreement.plan import Plan
 from ..compare.domains import Domains, largest_domains
-from ..compare.jobs import Job
 from ..fidelity import Scheduler
 from ..objects import kai, kueue
 from ..objects.identity import reference
+from ..quota.jobs import Job
 from . import nodes
 from .clients import ClusterQueue, KaiQueue, Workload
 from .preflight import covers

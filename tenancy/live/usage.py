@@ -21,7 +21,7 @@ from ..agreement.plan import Plan
 from ..objects import kai
 from ..objects.kueue import PROD_SUFFIX
 from ..promises.model import Place
-from ..standing.lending import POOL, Use, lending
+from ..quota.lending import POOL, Use, lending
 from .clients import ClusterQueue, KaiQueue
 
 if TYPE_CHECKING:

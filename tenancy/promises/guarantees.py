@@ -7,7 +7,7 @@ from math import gcd
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
-from ..oracle import Oracle
+from ..quota.kueue_model import Oracle
 from .model import Check, Place
 from .pressure import Borrowing, asking, certain, from_all, holders, told
 from .story import Sizes, Story, node_of, one, others, queue_of, sizes, teams

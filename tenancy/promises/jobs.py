@@ -8,7 +8,7 @@ from math import gcd
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
-from ..oracle import Oracle
+from ..quota.kueue_model import Oracle
 from .model import Check, Jobs, Place
 from .story import MOST_JOBS, Sizes, Story, not_run, one, others, queue_of, sizes
 

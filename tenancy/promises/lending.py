@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
-from ..oracle import Oracle
+from ..quota.kueue_model import Oracle
 from .model import Check, Jobs
 from .pressure import Borrowing, asking, certain, from_all, holders, told
 from .story import Story, node_of, not_run, one, others, sizes, teams

@@ -12,7 +12,7 @@ from math import gcd
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
-from ..oracle import Oracle
+from ..quota.kueue_model import Oracle
 from .model import Jobs
 from .story import Sizes, others
 

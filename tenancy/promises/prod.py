@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
-from ..oracle import Oracle
+from ..quota.kueue_model import Oracle
 from .jobs import levels
 from .model import Check, Place
 from .story import Story, one, others, queue_of, sizes, teams

@@ -8,7 +8,7 @@ from math import gcd
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import DepartmentPlan, Plan, TeamPlan
-from ..oracle import Oracle
+from ..quota.kueue_model import Oracle
 from .model import Check
 from .pressure import Borrowing, holders
 from .story import Story, not_run, others, sizes, teams

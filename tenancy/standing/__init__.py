@@ -3,8 +3,8 @@
 Pure: a plan and what was seen of a cluster go in (`live.status` reads it), standings, text and numbers come out.
 """
 
+from ..quota.lending import Loan, Use, lending, shared_out
 from .attention import board
-from .lending import Loan, Use, lending, shared_out
 from .model import Attention, Board, Eviction, FlavorStanding, Kind, Part, Seen, Short, Standing, Waiting
 
 __all__ = [

@@ -20,7 +20,7 @@ from ..agreement.plan import Plan, Share, TeamPlan
 from ..capacity import FlavorSupply
 from ..objects.kai import parts
 from ..promises.model import Place
-from .lending import POOL, Loan, Use, lending
+from ..quota.lending import POOL, Loan, Use, lending
 from .model import Attention, Board, Eviction, FlavorStanding, Kind, Part, Seen, Short, Standing, Waiting
 from .words import duration, jobs
 

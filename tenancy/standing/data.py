@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
-from .lending import POOL
+from ..quota.lending import POOL
 from .model import Board, FlavorStanding, Part, Short, Standing, Waiting
 
 VERSION = 1

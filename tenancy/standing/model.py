@@ -11,7 +11,7 @@ from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, Share, TeamPlan
 from ..capacity import FlavorSupply, Report
 from ..promises.model import Place
-from .lending import Use
+from ..quota.lending import Use
 
 
 class Attention(StrEnum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from .lending import POOL
+from ..quota.lending import POOL
 from .model import Attention, Board, Kind, Standing
 
 Labels = Mapping[str, str]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from ..evidence.words import plain
-from .lending import POOL
+from ..quota.lending import POOL
 from .model import Part
 
 MOST_NAMES = 2  # in a cell

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 from ..agreement.plan import Plan
-from ..compare.jobs import Job
 from ..objects import kai
 from ..objects.kueue import PROD_SUFFIX
+from ..quota.jobs import Job
 from .amounts import of_pod, quantity, whole, with_part
 from .snapshot import (
     Object,

@@ -16,9 +16,9 @@ from functools import cached_property
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, Share, TeamPlan
-from ..compare.jobs import Job
-from ..compare.reclaim import stopped_for
-from ..oracle import Node, Oracle
+from ..quota.jobs import Job
+from ..quota.kueue_model import Node, Oracle
+from ..quota.reclaim import stopped_for
 from .amounts import Asks, amount_in_words
 from .held import Held, in_order, queues
 from .model import Holder

@@ -29,7 +29,7 @@ from tenancy.agreement.plan import Plan, make_plan
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.live.clients import Workload, connect
 from tenancy.objects import kueue
-from tenancy.oracle import Node, Oracle
+from tenancy.quota.kueue_model import Node, Oracle
 
 from .teams import Ask, Teams, condition
 

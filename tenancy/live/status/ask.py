@@ -13,7 +13,8 @@ from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import Event, Namespace
 from lightkube.utils.quantity import parse_quantity
 
-from ...standing import Eviction, Short, Use, Waiting
+from ...quota.lending import Use
+from ...standing import Eviction, Short, Waiting
 from ..usage import NotThere
 
 PAGE = 500

@@ -22,7 +22,8 @@ from ...agreement.plan import Plan
 from ...objects import kueue
 from ...objects.identity import RUN_LABEL
 from ...promises.model import Place
-from ...standing import Eviction, Kind, Short, Use, Waiting
+from ...quota.lending import Use
+from ...standing import Eviction, Kind, Short, Waiting
 from ..clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
 from ..usage import NotThere, kueue_places, kueue_uses
 from . import objects

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..agreement.plan import Plan
-from ..oracle import Node, Oracle
 from .jobs import Job
+from .kueue_model import Node, Oracle
 
 
 @dataclass(frozen=True, slots=True)

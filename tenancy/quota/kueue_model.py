@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .agreement.plan import Plan, TeamPlan
+from ..agreement.plan import Plan, TeamPlan
 
 
 @dataclass(eq=False)
