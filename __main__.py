@@ -13,8 +13,8 @@ import pulumi
 from components import Settings, TenancyAgreement, TenancyAgreementArgs, cluster_provider, recorded_objects
 from components.order import put_back
 from tenancy.agreement import load
+from tenancy.cluster.preflight import Cluster, PreflightError
 from tenancy.live.foretold import warnings
-from tenancy.live.preflight import Cluster, PreflightError
 
 
 def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> TenancyAgreementArgs:

@@ -3,7 +3,7 @@
 Neither replaces its object when a field changes that Kueue calls immutable (Topology `levels`; with a topology also the
 flavor's `nodeLabels`, `tolerations` and `topologyName`). A replacement deletes first, since the name stays; Kueue's
 finalizer holds a deleted flavor for as long as a queue names it, and a deletion once asked for cannot be taken back. So such a
-change is refused, at preview, by the API server (its dry run) and by `tenancy.live.preflight` in words: another name for
+change is refused, at preview, by the API server (its dry run) and by `tenancy.cluster.preflight` in words: another name for
 the new hardware is the way.
 """
 

@@ -10,7 +10,7 @@ The provider writes by server-side apply, under a field manager whose name is ra
 state. An update that is killed loses that name: the next one writes under another, both own every field, and from then on a
 changed number is a conflict and a number taken away stays. So the name is fixed, by the annotation the provider reads for
 it, and the agreement wins where somebody else wrote a field: the objects carry our label, and nobody else's are touched
-(`tenancy.live.preflight`). Deletion is in the background: these objects own no others, and the provider's choice, in the
+(`tenancy.cluster.preflight`). Deletion is in the background: these objects own no others, and the provider's choice, in the
 foreground, waits for a garbage collector that needs half a minute to hear of new kinds. These three annotations are all that
 a registered object has more than a rendered one.
 

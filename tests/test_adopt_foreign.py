@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from tenancy import adopt
 from tenancy.adopt import Fate, NothingThere, Shape
-from tenancy.capacity import Node
 from tenancy.cli import app
+from tenancy.cluster.nodes import Node
 from tenancy.objects import kueue
 
 GPU = "nvidia.com/gpu"

@@ -11,7 +11,7 @@ from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.capacity import Node
+from tenancy.cluster.nodes import Node
 from tenancy.compare import Ask, Limit, standing
 from tenancy.compare.domains import largest_domains
 from tenancy.fidelity import Scheduler

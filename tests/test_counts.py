@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tenancy.live.clients import VirtualMachine
+from tenancy.cluster.clients import VirtualMachine
+from tenancy.cluster.data import PodData, QuotaData
 from tenancy.live.verify.counts import LATE, UNUSED, Counts
-from tenancy.live.verify.data import PodData, QuotaData
 
 ONE_POD = {"spec": {"containers": [{"resources": {"requests": {"memory": "1Gi"}}}], "overhead": {"memory": "1Mi"}}}
 ENDED = {**ONE_POD, "status": {"phase": "Succeeded"}}

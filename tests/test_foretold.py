@@ -10,10 +10,10 @@ import pytest
 from samples import ONE_FLAVOR, kueue_objects, plan
 
 from tenancy.agreement import loads
+from tenancy.cluster.preflight import Found
 from tenancy.compare.departure import departures
 from tenancy.compare.drift import drift
 from tenancy.live.foretold import warnings
-from tenancy.live.preflight import Found
 from tenancy.objects import kai
 from tenancy.objects.identity import reference
 

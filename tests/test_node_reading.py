@@ -13,10 +13,10 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from lightkube.resources.core_v1 import Node as NodeObject
 
-from tenancy.capacity import Node, NodeTaint
-from tenancy.live.clients import connect
-from tenancy.live.nodes import PAGE, Unreadable, described
-from tenancy.live.nodes import read as read_all
+from tenancy.cluster.clients import connect
+from tenancy.cluster.nodes import Node, NodeTaint
+from tenancy.cluster.read_nodes import PAGE, Unreadable, described
+from tenancy.cluster.read_nodes import read as read_all
 
 REAL: dict[str, Any] = {
     "metadata": {"name": "a", "labels": {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB"}},

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tenancy.live import kinds
-from tenancy.live.preflight import Cluster, Found, PreflightError, covers
+from tenancy.cluster import kinds
+from tenancy.cluster.preflight import Cluster, Found, PreflightError, covers
 
 VERSION = "kueue.x-k8s.io/v1beta2"
 KINDS = {"ResourceFlavor": VERSION, "Cohort": VERSION, "ClusterQueue": VERSION}

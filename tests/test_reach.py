@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tenancy.live.reach import Unreachable, require_reachable
+from tenancy.cluster.connection import Unreachable, require_reachable
 
 NOBODY = "https://127.0.0.1:1"
 
@@ -113,7 +113,7 @@ def test_asking_needs_no_cluster_client() -> None:
     """The Pulumi program asks at each preview: half a second of imports would be felt."""
     heavy = "[m for m in ('lightkube', 'httpx2', 'psutil', 'pydantic') if m in sys.modules]"
     done = subprocess.run(
-        [sys.executable, "-c", f"import sys, tenancy.live.reach; print({heavy})"],
+        [sys.executable, "-c", f"import sys, tenancy.cluster.connection; print({heavy})"],
         capture_output=True,
         text=True,
         check=True,

@@ -20,7 +20,8 @@ from strategies import agreements, as_agreement
 from test_show import many_teams
 
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.capacity import Node, compare
+from tenancy.capacity import compare
+from tenancy.cluster.nodes import Node
 from tenancy.promises.model import Place
 from tenancy.quota import lending
 from tenancy.quota.kueue_model import Oracle

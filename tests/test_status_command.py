@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from tenancy.cli import app
 from tenancy.cli.status import FAIL_ON
+from tenancy.cluster.usage import NotThere
 from tenancy.live.status import watch
-from tenancy.live.usage import NotThere
 from tenancy.standing import Attention, Seen
 
 

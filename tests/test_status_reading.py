@@ -14,11 +14,11 @@ from lightkube.resources.core_v1 import Event, Namespace
 from samples import LAB, ONE_FLAVOR, plan
 
 from tenancy.agreement.plan import Plan
-from tenancy.live.clients import ClusterQueue, Cohort, KaiQueue, LocalQueue, ResourceFlavor, Workload
+from tenancy.cluster.clients import ClusterQueue, Cohort, KaiQueue, LocalQueue, ResourceFlavor, Workload
+from tenancy.cluster.usage import NotThere
 from tenancy.live.status import kueue as of_kueue
 from tenancy.live.status.ask import Asked, Read
 from tenancy.live.status.objects import changed, changes
-from tenancy.live.usage import NotThere
 from tenancy.objects import kai, kueue
 from tenancy.objects.identity import RUN_LABEL
 from tenancy.promises.model import Place

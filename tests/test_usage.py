@@ -6,7 +6,7 @@ from typing import Any
 
 from samples import LAB, ONE_FLAVOR, plan
 
-from tenancy.live import usage
+from tenancy.cluster import usage
 from tenancy.quota.lending import Use
 
 PROD = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\nlendable = 8\nprod = 12\n[teams.b]\nguaranteed = 8\n"

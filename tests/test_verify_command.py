@@ -11,7 +11,7 @@ import pytest
 from samples import LAB
 from test_commands import run
 
-from tenancy.live.reach import where
+from tenancy.cluster.connection import where
 
 KUBECONFIG = """
 apiVersion: v1

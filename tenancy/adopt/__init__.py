@@ -14,7 +14,7 @@ from typing import Any
 from ..agreement import Agreement
 from ..agreement.hardware import UNIT_WORDS
 from ..agreement.plan import Plan, make_plan
-from ..capacity import Node
+from ..cluster.nodes import Node
 from ..objects.identity import reference
 from . import kai, kueue, owners
 from .differences import added, differences, rendered

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..agreement.hardware import FLAVOR_LABEL
-from ..capacity import Node
+from ..cluster.nodes import Node
 from .draft import Draft, Shape
 
 

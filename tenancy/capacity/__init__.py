@@ -3,8 +3,8 @@
 Pure: a plan and a plain description of nodes go in (`live.nodes` reads them), numbers and findings come out.
 """
 
+from ..cluster.nodes import Node, NodeTaint
 from ..quota.shortfall import Shortfall, TeamShort, shortfall
-from .nodes import Node, NodeTaint
 from .report import FlavorSupply, Report, compare
 
 __all__ = ["FlavorSupply", "Node", "NodeTaint", "Report", "Shortfall", "TeamShort", "compare", "shortfall"]

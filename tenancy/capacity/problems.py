@@ -12,7 +12,7 @@ from ..agreement.findings import Finding, Path, Severity
 from ..agreement.hardware import FLAVOR_LABEL, Hardware
 from ..agreement.mig import PRODUCT_LABEL
 from ..agreement.quantity import milli_text
-from .nodes import Node, Placed, has, is_gpu, strange_taints, units
+from ..cluster.nodes import Node, Placed, has, is_gpu, strange_taints, units
 
 T = TypeVar("T")
 NAMES_SHOWN = 4

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from ..agreement.findings import Finding, Severity
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan
+from ..cluster.nodes import Node, alike, has, levels_of, place, takes_jobs, units
 from ..quota.shortfall import Shortfall, TeamShort, shortfall
 from . import problems
-from .nodes import Node, alike, has, levels_of, place, takes_jobs, units
 from .problems import Kind, Problem
 
 

@@ -15,7 +15,7 @@ from .status import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from ..adopt import Adoption, Object, Shape
-    from ..capacity import Node
+    from ..cluster.nodes import Node
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -63,7 +63,7 @@ def adopt(
     Exit 0 when the agreement says all, 1 when something is in the list.
     """
     from ..adopt import NothingThere, NotObjects, adopt
-    from ..live.reach import Unreachable
+    from ..cluster.connection import Unreachable
 
     if files and (given := [kubeconfig, context, lab]) != [None] * len(given):
         common.stop("--kubeconfig, --context and --lab say which cluster: give them, or files")

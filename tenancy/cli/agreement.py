@@ -53,7 +53,9 @@ def _live(file: str, found: Loaded, kubeconfig: str | None, context: str | None,
     from ..agreement.plan import make_plan
     from ..agreement.positions import Positions
     from ..capacity import compare, show
-    from ..live import clients, nodes, reach
+    from ..cluster import clients
+    from ..cluster import connection as reach
+    from ..cluster import read_nodes as nodes
 
     assert found.agreement is not None
     plan = make_plan(found.agreement)

@@ -135,9 +135,11 @@ def _schedulers(given: list[str] | None) -> list[Schedulers]:
 def _standing(
     old: Plan, new: Plan, schedulers: list[Schedulers], kubeconfig: str | None, context: str | None
 ) -> Standing:
+    from ..cluster import clients, usage
+    from ..cluster import connection as reach
     from ..compare import standing
     from ..fidelity import Scheduler as Schedulers
-    from ..live import clients, reach, running, usage
+    from ..live import running
 
     try:
         client = clients.connect(kubeconfig, context)

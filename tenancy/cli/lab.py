@@ -35,10 +35,10 @@ def told() -> Iterator[None]:
     import httpx2
     from lightkube import ApiError
 
+    from ..cluster.connection import Unreachable
+    from ..cluster.usage import NotThere
     from ..lab.folder import LabError
     from ..lab.tools import ToolsError
-    from ..live.reach import Unreachable
-    from ..live.usage import NotThere
 
     try:
         yield

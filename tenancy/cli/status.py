@@ -96,7 +96,8 @@ def status(
         common.stop(f"--fail-on {fail_on}: there are {', '.join(FAIL_ON)}")
     if scheduler is not None and scheduler not in SCHEDULERS:
         common.stop(f"--scheduler {scheduler}: there are {' and '.join(SCHEDULERS)}")
-    from ..live import clients, reach, usage
+    from ..cluster import clients, usage
+    from ..cluster import connection as reach
     from ..live.status.watch import boards, now
 
     teams, flavors = frozenset(team or ()), frozenset(flavor or ())

@@ -174,7 +174,8 @@ def _present(session: Session, named: Sequence[Scheduler]) -> Sequence[Scheduler
 
 
 def _session(plan: Plan, kubeconfig: str | None, context: str | None) -> Session:
-    from ..live import clients, reach
+    from ..cluster import clients
+    from ..cluster import connection as reach
     from ..live.verify.session import Session
 
     where = reach.where(kubeconfig, context)
@@ -188,8 +189,8 @@ def _watch(total: int) -> AbstractContextManager[Tell]:
 
 
 def _clean(kubeconfig: str | None, context: str | None) -> None:
-    from ..live import clients
-    from ..live.verify.raw import Api
+    from ..cluster import clients
+    from ..cluster.api import Api
     from ..live.verify.session import remove_dead
 
     remove_dead(Api(clients.connect(kubeconfig, context)), print)
@@ -237,7 +238,7 @@ def _told() -> Iterator[None]:
     import httpx2
     from lightkube import ApiError
 
-    from ..live.reach import Unreachable
+    from ..cluster.connection import Unreachable
     from ..live.verify.clean import Stuck
     from ..live.verify.safety import NotAllowed
 

@@ -31,7 +31,8 @@ def why(
 ) -> None:
     """Say why a job waits or was stopped: what is missing, who has it, what it may take back, when it starts."""
     from .. import why as explained
-    from ..live import clients, reach, usage
+    from ..cluster import clients, usage
+    from ..cluster import connection as reach
     from ..live import why as live
 
     plan = common.plan_of(file)

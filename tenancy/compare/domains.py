@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 from ..agreement.hardware import HOSTNAME
 from ..agreement.plan import Plan
-from ..capacity import Node
-from ..capacity.nodes import levels_of, place, usable
+from ..cluster.nodes import Node, levels_of, place, usable
 from .gangs import Limit
 from .numbers import rows
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from ..live.reach import Unreachable, require_reachable
+from ..cluster.connection import Unreachable, require_reachable
 from . import tools
 from .folder import LabError
 

@@ -20,7 +20,7 @@ from lightkube import Client
 from lightkube.types import PatchType
 
 from ..agreement.plan import Plan
-from ..live.clients import JobSet, KubeVirt, ResourceFlavor, TrainJob, VirtualMachine
+from ..cluster.clients import JobSet, KubeVirt, ResourceFlavor, TrainJob, VirtualMachine
 from ..objects import configuration, kai
 from . import manifests
 from .folder import LabError

@@ -23,7 +23,7 @@ from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import Namespace
 
 from ..agreement.plan import Plan
-from ..live.clients import connect
+from ..cluster.clients import connect
 from ..live.verify.safety import ALLOWED_LABEL
 from . import controlplane, kind, nodes, ports, processes, tools, webhooks
 from .cluster import answers, apply

@@ -16,8 +16,8 @@ from math import gcd
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
-from ..live import usage
-from ..live.clients import connect
+from ..cluster import usage
+from ..cluster.clients import connect
 from ..objects.kai import refusal
 from .folder import LabError, folder
 from .stage import Stage

@@ -21,8 +21,8 @@ from lightkube.types import CascadeType
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
 from ..agreement.quantity import bytes_text, milli_text
-from ..live import usage
-from ..live.clients import LocalQueue
+from ..cluster import usage
+from ..cluster.clients import LocalQueue
 from ..objects import kai
 from .folder import LabError
 

@@ -13,11 +13,11 @@ from lightkube.resources.core_v1 import ConfigMap, Namespace
 from lightkube.resources.scheduling_v1 import PriorityClass
 
 from ..adopt import NotObjects, Object, parse
-from ..capacity import Node
+from ..cluster import read_nodes as nodes
+from ..cluster.clients import ClusterQueue, KaiQueue, LocalQueue, ResourceFlavor, connect
+from ..cluster.nodes import Node
 from ..objects import kai, kueue
 from ..objects.identity import AGREEMENT_LABEL, RUN_LABEL
-from . import nodes
-from .clients import ClusterQueue, KaiQueue, LocalQueue, ResourceFlavor, connect
 
 PAGE = 500
 

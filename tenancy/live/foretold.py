@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from ..agreement import Agreement
 from ..agreement.plan import make_plan
+from ..cluster.preflight import Found, Object, names
 from ..compare.departure import departures
 from ..compare.drift import drift
-from .preflight import Found, Object, names
 
 PROVIDERS_PATIENCE = "10m"  # the Kubernetes provider's own, where a stack says nothing
 

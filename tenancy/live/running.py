@@ -18,15 +18,15 @@ from lightkube.resources.core_v1 import Pod
 from lightkube.utils.quantity import parse_quantity
 
 from ..agreement.plan import Plan
+from ..cluster import read_nodes as nodes
+from ..cluster.clients import ClusterQueue, KaiQueue, Workload
+from ..cluster.preflight import covers
+from ..cluster.usage import NotThere
 from ..compare.domains import Domains, largest_domains
 from ..fidelity import Scheduler
 from ..objects import kai, kueue
 from ..objects.identity import reference
 from ..quota.jobs import Job
-from . import nodes
-from .clients import ClusterQueue, KaiQueue, Workload
-from .preflight import covers
-from .usage import NotThere
 
 PAGE = 500
 QUEUE_LABEL = "kai.scheduler/queue"

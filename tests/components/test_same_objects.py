@@ -14,8 +14,8 @@ from components import TenancyAgreement, TenancyAgreementArgs
 from components.objects import WRITE_ANNOTATIONS
 from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
+from tenancy.cluster.kinds import KINDS
 from tenancy.fidelity import Scheduler
-from tenancy.live.kinds import KINDS
 from tenancy.objects import access
 from tenancy.objects.access import Namespaces
 from tenancy.objects.identity import kind_of, reference

@@ -12,11 +12,11 @@ from lightkube import Client
 
 from tenancy.agreement import loads
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.cluster.clients import connect
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import FOLDER_VARIABLE, Folder
 from tenancy.lab.processes import MARK
-from tenancy.live.clients import connect
 from tenancy.objects import kai, kueue
 
 AGREEMENT = """

@@ -20,9 +20,9 @@ from lightkube.resources.authorization_v1 import SubjectAccessReview
 from lightkube.resources.core_v1 import Pod
 
 from tenancy.agreement.plan import Plan
+from tenancy.cluster.clients import Workload, connect
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
-from tenancy.live.clients import Workload, connect
 from tenancy.objects import access, kueue
 from tenancy.objects.access import Namespaces, namespaces, quotas, rbac
 from tenancy.objects.identity import RUN_LABEL

@@ -25,9 +25,9 @@ from lightkube.resources.core_v1 import Pod
 from typer.testing import CliRunner
 
 from tenancy.cli import app
+from tenancy.cluster.clients import ClusterQueue, Workload, connect
 from tenancy.lab import lab, processes
 from tenancy.lab.folder import Folder, LabError
-from tenancy.live.clients import ClusterQueue, Workload, connect
 from tenancy.objects import kueue
 
 from .conftest import plan_of

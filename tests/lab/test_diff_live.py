@@ -19,12 +19,12 @@ from typer.testing import CliRunner
 
 from tenancy.agreement.plan import Plan
 from tenancy.cli import app
+from tenancy.cluster.clients import KaiQueue, LocalQueue, connect
 from tenancy.compare import Standing, standing
 from tenancy.fidelity import Scheduler
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.live import running
-from tenancy.live.clients import KaiQueue, LocalQueue, connect
 from tenancy.objects import kai, kueue
 
 from .conftest import plan_of

@@ -18,11 +18,11 @@ from lightkube.resources.core_v1 import Node
 
 from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.cluster.clients import KaiQueue, connect
 from tenancy.evidence.model import Verdict
 from tenancy.lab import lab
 from tenancy.lab.folder import Folder
 from tenancy.lab.processes import running
-from tenancy.live.clients import KaiQueue, connect
 from tenancy.live.verify import safety
 from tenancy.live.verify.run import verify
 from tenancy.objects import kai

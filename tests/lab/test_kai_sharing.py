@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tenancy.agreement.plan import Plan
+from tenancy.cluster.clients import connect
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
-from tenancy.live.clients import connect
 from tenancy.objects import kai
 
 from .conftest import plan_of

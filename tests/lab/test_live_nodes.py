@@ -16,8 +16,8 @@ from lightkube.types import PatchType
 from typer.testing import CliRunner
 
 from tenancy.cli import app
+from tenancy.cluster.clients import connect
 from tenancy.lab import lab
-from tenancy.live.clients import connect
 
 from .conftest import plan_of
 

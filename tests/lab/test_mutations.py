@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tenancy.agreement.plan import Plan
+from tenancy.cluster.clients import connect
 from tenancy.evidence.model import Outcome, Verdict
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
-from tenancy.live.clients import connect
 from tenancy.live.verify.play import Patience
 from tenancy.live.verify.run import verify
 from tenancy.objects import kueue

@@ -26,8 +26,8 @@ from lightkube.types import CascadeType
 
 from tenancy.agreement import Agreement
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.cluster.clients import Workload, connect
 from tenancy.lab.cluster import apply, kubectl
-from tenancy.live.clients import Workload, connect
 from tenancy.objects import kueue
 from tenancy.quota.kueue_model import Node, Oracle
 

@@ -12,10 +12,10 @@ from lightkube import Client
 from lightkube.types import PatchType
 
 from tenancy.agreement.plan import Plan
+from tenancy.cluster import usage
+from tenancy.cluster.clients import ClusterQueue
 from tenancy.lab import scene, stage
 from tenancy.lab.folder import Folder, LabError
-from tenancy.live import usage
-from tenancy.live.clients import ClusterQueue
 
 from .conftest import AGREEMENT
 

@@ -16,11 +16,11 @@ from lightkube.types import CascadeType
 
 from tenancy.agreement.plan import Plan
 from tenancy.agreement.quantity import bytes_text, milli_text
+from tenancy.cluster import usage
+from tenancy.cluster.clients import LocalQueue, connect
 from tenancy.lab import lab, processes
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.lab.folder import Folder
-from tenancy.live import usage
-from tenancy.live.clients import LocalQueue, connect
 from tenancy.objects import kueue
 
 from .conftest import plan_of

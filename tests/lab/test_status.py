@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 
 from tenancy.agreement.plan import Plan
 from tenancy.cli import app
+from tenancy.cluster.clients import ClusterQueue, LocalQueue
 from tenancy.lab.folder import Folder
-from tenancy.live.clients import ClusterQueue, LocalQueue
 
 from .conftest import AGREEMENT
 from .kai_jobs import Jobs

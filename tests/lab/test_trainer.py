@@ -25,11 +25,11 @@ from lightkube.resources.rbac_authorization_v1 import RoleBinding
 from lightkube.types import CascadeType
 
 from tenancy.agreement.plan import Plan
+from tenancy.cluster.clients import ClusterQueue, JobSet, TrainJob, Workload, connect
 from tenancy.lab import lab, tools
 from tenancy.lab.cluster import apply, documents, kubectl
 from tenancy.lab.controllers import GIVEN_VARIABLE
 from tenancy.lab.folder import Folder
-from tenancy.live.clients import ClusterQueue, JobSet, TrainJob, Workload, connect
 from tenancy.objects import access, kueue
 from tenancy.objects.access import Namespaces
 

@@ -18,11 +18,11 @@ from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import ConfigMap, Namespace, Node
 
 from tenancy.agreement.plan import Plan
+from tenancy.cluster.clients import ClusterQueue, connect
 from tenancy.lab import controllers, lab
 from tenancy.lab.controlplane import COMPONENTS
 from tenancy.lab.folder import Folder, LabError, folder
 from tenancy.lab.processes import running, stop
-from tenancy.live.clients import ClusterQueue, connect
 
 from .conftest import AGREEMENT, plan_of, processes_under
 

@@ -22,9 +22,9 @@ from lightkube.types import CascadeType
 
 from tenancy.agreement.plan import Plan
 from tenancy.agreement.quantity import bytes_text, milli_text
+from tenancy.cluster import usage
+from tenancy.cluster.clients import ClusterQueue, LocalQueue, Workload, connect
 from tenancy.lab import lab
-from tenancy.live import usage
-from tenancy.live.clients import ClusterQueue, LocalQueue, Workload, connect
 
 from .conftest import plan_of
 from .stacks import ROOT, Project

@@ -18,16 +18,16 @@ from lightkube.types import CascadeType
 
 from tenancy.agreement.plan import Plan
 from tenancy.agreement.quantity import bytes_text, milli_text
+from tenancy.cluster import read_nodes as nodes
+from tenancy.cluster.api import Api
+from tenancy.cluster.clients import ClusterQueue, LocalQueue, Workload, connect
 from tenancy.evidence.model import Event, Run, Verdict
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
-from tenancy.live import nodes
-from tenancy.live.clients import ClusterQueue, LocalQueue, Workload, connect
 from tenancy.live.verify.clean import leftovers
 from tenancy.live.verify.originals import Originals
 from tenancy.live.verify.play import Patience
-from tenancy.live.verify.raw import Api
 from tenancy.live.verify.run import STOPPED, verify
 from tenancy.objects import access, kueue
 from tenancy.promises.kueue import kueue_checks

@@ -17,11 +17,11 @@ from lightkube.resources.scheduling_v1 import PriorityClass
 from lightkube.types import PatchType
 
 from tenancy.agreement.plan import Plan
+from tenancy.cluster.clients import KaiQueue, connect
 from tenancy.evidence.model import Run, Verdict
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
-from tenancy.live.clients import KaiQueue, connect
 from tenancy.live.verify import kai_objects, safety
 from tenancy.live.verify.play import Patience
 from tenancy.live.verify.replica import RUN_LABEL

@@ -9,10 +9,10 @@ import pytest
 from lightkube import Client
 
 from tenancy.agreement.plan import Plan
+from tenancy.cluster.clients import connect
 from tenancy.evidence.model import Verdict
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
-from tenancy.live.clients import connect
 from tenancy.live.verify import safety
 from tenancy.live.verify.run import verify
 from tenancy.objects import kai

@@ -21,13 +21,13 @@ from lightkube.resources.core_v1 import Namespace, Node, ResourceQuota
 from lightkube.types import PatchType
 
 from tenancy.agreement.plan import Plan
+from tenancy.cluster.api import Api
+from tenancy.cluster.clients import LocalQueue, VirtualMachine, VirtualMachineInstance, connect
 from tenancy.evidence.model import Event, Outcome, Verdict
 from tenancy.lab import lab, processes
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
-from tenancy.live.clients import LocalQueue, VirtualMachine, VirtualMachineInstance, connect
 from tenancy.live.verify.clean import leftovers
-from tenancy.live.verify.raw import Api
 from tenancy.live.verify.run import verify
 from tenancy.live.verify.safety import new_name
 from tenancy.objects import access, kueue

@@ -21,11 +21,11 @@ import pytest
 from lightkube import Client
 
 from tenancy.agreement.plan import Plan
+from tenancy.cluster.api import NAMESPACE, Api
+from tenancy.cluster.clients import connect
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
-from tenancy.live.clients import connect
 from tenancy.live.verify import clean, safety
-from tenancy.live.verify.raw import NAMESPACE, Api
 from tenancy.live.verify.replica import RUN_LABEL
 from tenancy.live.verify.safety import ALLOWED_LABEL
 from tenancy.objects import kueue

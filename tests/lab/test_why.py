@@ -21,9 +21,9 @@ from typer.testing import CliRunner
 
 from tenancy.agreement.plan import Plan
 from tenancy.cli import app
+from tenancy.cluster.clients import LocalQueue
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.lab.folder import Folder
-from tenancy.live.clients import LocalQueue
 from tenancy.objects.access import rbac
 
 from .conftest import AGREEMENT, plan_of

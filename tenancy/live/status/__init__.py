@@ -6,8 +6,8 @@ from lightkube import Client
 
 from ...agreement.plan import Plan
 from ...capacity import Report, compare
+from ...cluster import read_nodes as nodes
 from ...standing import Seen
-from .. import nodes
 from . import kai, kueue
 from .ask import Asked
 

@@ -13,9 +13,9 @@ from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import Event, Namespace
 from lightkube.utils.quantity import parse_quantity
 
+from ...cluster.usage import NotThere
 from ...quota.lending import Use
 from ...standing import Eviction, Short, Waiting
-from ..usage import NotThere
 
 PAGE = 500
 HOUR = timedelta(hours=1)

@@ -18,12 +18,12 @@ from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.core_v1 import Pod
 
 from ...agreement.plan import Plan
+from ...cluster.clients import KaiQueue
+from ...cluster.usage import NotThere, kai_places, kai_uses
 from ...objects import kai
 from ...promises.model import Place
 from ...standing import Eviction, Short, Waiting
-from ..clients import KaiQueue
 from ..running import POD_GROUP, QUEUE_LABEL, asks
-from ..usage import NotThere, kai_places, kai_uses
 from . import objects
 from .ask import Asked, Read, times
 

@@ -19,13 +19,13 @@ from typing import Any
 from lightkube.resources.core_v1 import Event
 
 from ...agreement.plan import Plan
+from ...cluster.clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
+from ...cluster.usage import NotThere, kueue_places, kueue_uses
 from ...objects import kueue
 from ...objects.identity import RUN_LABEL
 from ...promises.model import Place
 from ...quota.lending import Use
 from ...standing import Eviction, Kind, Short, Waiting
-from ..clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
-from ..usage import NotThere, kueue_places, kueue_uses
 from . import objects
 from .ask import HOUR, Asked, Read, asks, conditions, moment, times, whole
 

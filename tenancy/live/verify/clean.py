@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 
-from .raw import NAMESPACE, POD, SIDE_BY_SIDE, Api, Kind, Thing
+from ...cluster.api import NAMESPACE, POD, SIDE_BY_SIDE, Api, Kind, Thing
 from .replica import RUN_LABEL
 from .safety import PREFIX, Standing
 

@@ -15,9 +15,9 @@ from lightkube import Client
 from lightkube.types import PatchType
 from lightkube.utils.quantity import parse_quantity
 
+from ...cluster.clients import VirtualMachine, VirtualMachineInstance
+from ...cluster.data import PodData, QuotaData
 from ...promises.machines import DEFINED, MEMORY, RUNNING
-from ..clients import VirtualMachine, VirtualMachineInstance
-from .data import PodData, QuotaData
 from .play import Clock
 
 LATE = 2.0  # seconds in which a quota counts what has just come or gone

@@ -26,16 +26,16 @@ from lightkube import ApiError, Client, operators
 from lightkube.resources.core_v1 import Namespace
 
 from ...agreement.plan import Plan
+from ...cluster.clients import KaiQueue
+from ...cluster.data import EventData
+from ...cluster.watch import Watch
 from ...evidence.model import Condition
 from ...promises.model import Check, Jobs
-from ..clients import KaiQueue
 from . import kai_objects as objects
-from .data import EventData
 from .kai_objects import GROUP_LABEL, INDEX_LABEL, NUMBER_LABEL, Mark
 from .kai_stand import EVERY, PATIENCE, Stand, amount
 from .play import Clock
 from .replica import CHECK_LABEL, RUN_LABEL, JobState, NotRunnable, Phase, Refused
-from .watch import Watch
 
 AT_ONCE = 6  # checks side by side
 EVICT = "Evict"

@@ -17,11 +17,11 @@ from lightkube.utils.quantity import parse_quantity
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
+from ...cluster.clients import KaiQueue
+from ...cluster.data import NodeData, PodData
 from ...objects import kai
 from ...objects.identity import AGREEMENT_LABEL
-from ..clients import KaiQueue
 from . import kai_objects as objects
-from .data import NodeData, PodData
 from .kai_objects import Mark
 from .play import Clock
 from .replica import RUN_LABEL, NotKept, NotRunnable

@@ -22,15 +22,15 @@ from lightkube.resources.core_v1 import Namespace, Node
 from lightkube.types import CascadeType
 
 from ...agreement.plan import Plan
+from ...cluster.clients import LocalQueue, VirtualMachine, VirtualMachineInstance
+from ...cluster.data import PodData, QuotaData, RangeData
 from ...evidence.model import Condition
 from ...objects.access import quotas
 from ...objects.access.namespaces import DEFAULT_QUEUE
 from ...objects.kueue import API_VERSION as KUEUE
 from ...promises.machines import machines_of
 from ...promises.model import Check, Jobs, Machine
-from ..clients import LocalQueue, VirtualMachine, VirtualMachineInstance
 from .counts import Counts
-from .data import PodData, QuotaData, RangeData
 from .play import Clock
 from .replica import CHECK_LABEL, RUN_LABEL, JobState, NotKept, NotRunnable, Phase, Refused
 from .safety import PREFIX

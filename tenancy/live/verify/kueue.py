@@ -20,10 +20,10 @@ from lightkube.utils.quantity import parse_quantity
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
+from ...cluster.clients import WorkloadPriorityClass
 from ...objects.access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
 from ...objects.kueue import PROD_SUFFIX
 from ...promises.model import Check, Jobs, Place
-from ..clients import WorkloadPriorityClass
 from . import job, originals, room
 from .copies import Copies, run_prefix
 from .observer import Key, Object, Observer, condition, is_true, stops

@@ -13,8 +13,8 @@ from typing import Any
 
 from lightkube import Client
 
+from ...cluster.watch import Watch
 from .replica import RUN_LABEL
-from .watch import Watch
 
 JOB_LABEL = "batch.kubernetes.io/job-name"
 JOB_UID = "kueue.x-k8s.io/job-uid"

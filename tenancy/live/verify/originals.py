@@ -14,9 +14,9 @@ from lightkube import Client
 from lightkube.resources.core_v1 import Node
 
 from ...agreement.plan import Plan
+from ...cluster.clients import ClusterQueue, Cohort, ResourceFlavor, WorkloadPriorityClass
 from ...objects import kueue
 from ...objects.identity import RUN_LABEL
-from ..clients import ClusterQueue, Cohort, ResourceFlavor, WorkloadPriorityClass
 
 KWOK = "kwok.x-k8s.io/node"  # kwok's annotation on a node that it simulates
 

@@ -19,8 +19,8 @@ from threading import Event, Thread
 
 import httpx2
 
+from ...cluster.api import NAMESPACE, Api
 from ...objects import identity
-from .raw import NAMESPACE, Api
 from .replica import RUN_LABEL
 
 ALLOWED_LABEL = "tenancy.dev/verify-allowed"  # on namespace kube-system, "true": verify may run on this cluster

@@ -17,12 +17,12 @@ from types import FrameType
 from lightkube import Client
 
 from ...agreement.plan import Plan
+from ...cluster.api import Api, Kind
+from ...cluster.connection import Where
 from ...evidence.model import Event, Run
 from ...objects.identity import AGREEMENT_LABEL
 from ...promises.model import Check, Scheduler
-from ..reach import Where
 from . import clean, safety
-from .raw import Api, Kind
 from .run import verify
 
 KWOK = "kwok.x-k8s.io/node"  # the annotation of a simulated node

@@ -16,8 +16,8 @@ from lightkube.resources.core_v1 import Namespace, Node
 from lightkube.types import CascadeType
 
 from ...agreement.plan import Plan
+from ...cluster.clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from ...objects.kueue import API_VERSION
-from ..clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from .copies import Copies
 from .observer import Observer, condition, is_true
 from .play import Clock

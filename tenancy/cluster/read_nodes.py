@@ -14,9 +14,8 @@ from lightkube import ApiError, Client, operators
 from lightkube.resources.core_v1 import Node as NodeObject
 from lightkube.utils.quantity import parse_quantity
 
-from ..capacity import Node, NodeTaint
-from ..capacity.nodes import VENDOR
 from ..objects.identity import RUN_LABEL
+from .nodes import VENDOR, Node, NodeTaint
 
 PAGE = 500  # nodes in one answer; one of a real cluster has some 20 kB
 

@@ -18,7 +18,7 @@ import httpx2
 from lightkube import Client
 from lightkube.config import client_adapter
 
-from ..clients import ANSWER_TIMEOUT
+from .clients import ANSWER_TIMEOUT
 
 TOO_EARLY = 429  # also while the storage of a new kind is being made
 BETWEEN = 0.5  # seconds

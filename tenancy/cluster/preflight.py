@@ -33,8 +33,8 @@ from lightkube.config.client_adapter import Client, ConnectionParams
 
 from ..objects.identity import AGREEMENT_LABEL, FIELD_MANAGER, kind_of, reference
 from ..objects.immutable import changed, is_replaced
+from .connection import Unreachable, require_reachable
 from .kinds import KINDS
-from .reach import Unreachable, require_reachable
 
 Object = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from lightkube import Client, KubeConfig
 from lightkube.core.exceptions import ConfigError
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
 
-from .reach import REMEDY, Unreachable, require_reachable
+from .connection import REMEDY, Unreachable, require_reachable
 
 Cohort = create_global_resource("kueue.x-k8s.io", "v1beta2", "Cohort", "cohorts")
 ClusterQueue = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues")
