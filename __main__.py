@@ -14,7 +14,7 @@ from components import Settings, TenancyAgreement, TenancyAgreementArgs, cluster
 from components.order import put_back
 from tenancy.agreement import load
 from tenancy.cluster.preflight import Cluster, PreflightError
-from tenancy.live.foretold import warnings
+from tenancy.review.update_warnings import warnings
 
 
 def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> TenancyAgreementArgs:

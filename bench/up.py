@@ -29,7 +29,7 @@ from tenancy.agreement import loads
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.lab import lab, tools
 from tenancy.lab.folder import FOLDER_VARIABLE
-from tenancy.render import rendered
+from tenancy.review.render import rendered
 
 from .measure import Program, Run, machine, medians, run, save
 

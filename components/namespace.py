@@ -12,9 +12,9 @@ import pulumi
 
 from tenancy.agreement import Agreement
 from tenancy.agreement.plan import Plan
-from tenancy.fidelity import Scheduler
 from tenancy.objects import access
 from tenancy.objects.access import Namespaces
+from tenancy.review.fidelity import Scheduler
 
 from .objects import named, register
 from .source import plan_of

@@ -14,8 +14,8 @@ from typing import Any
 
 import pulumi
 
-from tenancy.fidelity import Scheduler
 from tenancy.objects.access import Namespaces
+from tenancy.review.fidelity import Scheduler
 
 
 @dataclass(frozen=True, kw_only=True)

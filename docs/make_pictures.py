@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
-from tenancy.show.svg import draw
-from tenancy.show.tree import cohort_tree
+from tenancy.review.show.svg import draw
+from tenancy.review.show.tree import cohort_tree
 
 ROOT = Path(__file__).parent.parent
 FOLDER = Path(__file__).parent / "pictures"

@@ -1,4 +1,4 @@
-"""A policy pack: `pulumi preview --policy-pack policy`. The rules and their arithmetic are `tenancy.rules`.
+"""A policy pack: `pulumi preview --policy-pack policy`. The rules and their arithmetic are `tenancy.review.rules`.
 
 The agreement is the stack's `tenancy:agreement`, or the key `agreement` of a policy in `--policy-pack-config`, for stacks
 that have no such key. Without one to hold a stack against, a policy says so and fails.
@@ -26,9 +26,9 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
-from tenancy import rules
 from tenancy.agreement import errors, load
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.review import rules
 
 AGREEMENT = PolicyConfigSchema({"agreement": {"type": "string"}})
 STACKS = PolicyConfigSchema({"stacks": {"type": "array", "items": {"type": "string"}}})

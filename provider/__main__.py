@@ -15,8 +15,8 @@ from pulumi.provider.server import ComponentInitError
 
 import components
 from tenancy.agreement import Agreement
-from tenancy.fidelity import Scheduler
 from tenancy.objects.access import Namespaces
+from tenancy.review.fidelity import Scheduler
 
 
 class AgreementSource(TypedDict):

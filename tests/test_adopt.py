@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from samples import LAB, PRODUCTION, ROOT, number, plan
 from strategies import agreements, as_agreement
 
-from tenancy import adopt
-from tenancy.adopt import Adoption, Fate, NothingThere
 from tenancy.agreement import load, loads
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kai, kueue
 from tenancy.objects.access import namespaces as access
 from tenancy.objects.configuration import chart_values
 from tenancy.objects.identity import reference
+from tenancy.review import importing as adopt
+from tenancy.review.importing import Adoption, Fate, NothingThere
 
 SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 

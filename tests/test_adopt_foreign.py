@@ -10,11 +10,11 @@ import pytest
 from test_adopt import by_reference, listed, read
 from typer.testing import CliRunner
 
-from tenancy import adopt
-from tenancy.adopt import Fate, NothingThere, Shape
 from tenancy.cli import app
 from tenancy.cluster.nodes import Node
 from tenancy.objects import kueue
+from tenancy.review import importing as adopt
+from tenancy.review.importing import Fate, NothingThere, Shape
 
 GPU = "nvidia.com/gpu"
 

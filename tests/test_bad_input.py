@@ -20,10 +20,10 @@ from hypothesis import HealthCheck, given, settings
 from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT
 from strategies import DEEP, agreements, as_agreement, damaged, paths
 
-from tenancy import show
 from tenancy.agreement import Loaded, check, errors, loads, validate
 from tenancy.agreement.plan import make_plan
-from tenancy.render import rendered
+from tenancy.review import show
+from tenancy.review.render import rendered
 
 PATIENT = {"deadline": datetime.timedelta(seconds=20), "suppress_health_check": list(HealthCheck)}
 

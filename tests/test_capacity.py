@@ -16,11 +16,11 @@ from strategies import agreements, as_agreement
 
 from tenancy.agreement.findings import Severity
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.capacity import Report, compare
-from tenancy.capacity.problems import Kind, folded
 from tenancy.cluster.nodes import Node, NodeTaint
 from tenancy.cluster.read_nodes import described
 from tenancy.lab.nodes import nodes as lab_nodes
+from tenancy.review.nodes import Report, compare
+from tenancy.review.nodes.problems import Kind, folded
 
 AGREEMENT = """
 [cluster]

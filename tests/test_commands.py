@@ -13,7 +13,7 @@ from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT, plan
 from typer.testing import CliRunner
 
 from tenancy.cli import app
-from tenancy.render import rendered
+from tenancy.review.render import rendered
 
 GOLDEN = ROOT / "tests" / "golden"
 WRONG = LAB.replace("lendable = 8", "lendable = 80")
@@ -111,7 +111,9 @@ def test_check_loads_no_cluster_client(here: Path) -> None:
     """It answers in half the time of one that does."""
     text = "import sys; from tenancy.cli import app; app(['check'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert not {"lightkube", "rich.table", "tenancy.capacity", "tenancy.live", "tenancy.lab"} & set(done.stdout.split())
+    assert not {"lightkube", "rich.table", "tenancy.review.nodes", "tenancy.live", "tenancy.lab"} & set(
+        done.stdout.split()
+    )
 
 
 @pytest.mark.parametrize("command", ["check", "show", "render"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
 
-from tenancy.fidelity import Level, Scheduler, Verdict, markdown, refused, verdicts
+from tenancy.review.fidelity import Level, Scheduler, Verdict, markdown, refused, verdicts
 
 
 def found(text: str, scheduler: Scheduler, promise: str) -> dict[str, Verdict]:

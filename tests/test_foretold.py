@@ -11,11 +11,11 @@ from samples import ONE_FLAVOR, kueue_objects, plan
 
 from tenancy.agreement import loads
 from tenancy.cluster.preflight import Found
-from tenancy.compare.departure import departures
-from tenancy.compare.drift import drift
-from tenancy.live.foretold import warnings
 from tenancy.objects import kai
 from tenancy.objects.identity import reference
+from tenancy.review.diff.drift import drift
+from tenancy.review.diff.removed_queues import departures
+from tenancy.review.update_warnings import warnings
 
 TEXT = (
     ONE_FLAVOR

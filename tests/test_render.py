@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from samples import LAB, PRODUCTION, ROOT, plan
 
-from tenancy import swap
-from tenancy.render import HEADER, Difference, RenderRefused, differences, rendered, write
+from tenancy.review import atomic_replace as swap
+from tenancy.review.render import HEADER, Difference, RenderRefused, differences, rendered, write
 
 ONE = rendered(plan(LAB))
 OTHER = rendered(plan(LAB.replace("lendable = 8", "lendable = 4").replace("[teams.inference]", "[teams.serving]")))

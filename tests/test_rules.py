@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from samples import ONE_FLAVOR, PRODUCTION, ROOT, kueue_objects, plan, quotas
 
-from tenancy import rules
 from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.review import rules
 
 TEXT = """
     [cluster]

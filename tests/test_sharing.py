@@ -6,11 +6,11 @@ import pytest
 import yaml
 from samples import ONE_FLAVOR, findings, kueue_objects, plan
 
-from tenancy import fidelity
-from tenancy.fidelity import Level, Scheduler
 from tenancy.lab import tools
 from tenancy.objects import configuration
-from tenancy.render import KUEUE_VALUES, rendered
+from tenancy.review import fidelity
+from tenancy.review.fidelity import Level, Scheduler
+from tenancy.review.render import KUEUE_VALUES, rendered
 
 FAIR = "[sharing]\npolicy = 'fair'\n"
 TEAMS = """

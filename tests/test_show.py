@@ -19,8 +19,8 @@ from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kueue
 from tenancy.objects.kueue import PROD_SUFFIX
 from tenancy.quota.kueue_model import Oracle
-from tenancy.show.text import ASCII, NARROW, WIDE, tree_lines
-from tenancy.show.tree import Node, cohort_tree
+from tenancy.review.show.text import ASCII, NARROW, WIDE, tree_lines
+from tenancy.review.show.tree import Node, cohort_tree
 
 MANY = settings(max_examples=60, deadline=None)
 FILES = [ROOT / "tenancy.toml", *(ROOT / "examples" / f"{it}.toml" for it in ("departments", "venus", "production"))]

@@ -22,8 +22,8 @@ from strategies import agreements, as_agreement
 from test_show import FILES, many_teams, plan_of
 
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.show.svg import draw
-from tenancy.show.tree import Amounts, Node, cohort_tree
+from tenancy.review.show.svg import draw
+from tenancy.review.show.tree import Amounts, Node, cohort_tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 MONO = {"name": 13.0, "number": 12.0, "flavor": 12.0, "also": 10.5}

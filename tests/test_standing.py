@@ -20,12 +20,12 @@ from strategies import agreements, as_agreement
 from test_show import many_teams
 
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.capacity import compare
 from tenancy.cluster.nodes import Node
 from tenancy.promises.model import Place
 from tenancy.quota import lending
 from tenancy.quota.kueue_model import Oracle
 from tenancy.quota.lending import POOL, Use, shared_out
+from tenancy.review.nodes import compare
 from tenancy.standing import (
     Attention,
     Board,

@@ -14,8 +14,8 @@ from .common import NO, WRONG_INPUT
 from .status import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
-    from ..adopt import Adoption, Object, Shape
     from ..cluster.nodes import Node
+    from ..review.importing import Adoption, Object, Shape
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -62,8 +62,8 @@ def adopt(
 
     Exit 0 when the agreement says all, 1 when something is in the list.
     """
-    from ..adopt import NothingThere, NotObjects, adopt
     from ..cluster.connection import Unreachable
+    from ..review.importing import NothingThere, NotObjects, adopt
 
     if files and (given := [kubeconfig, context, lab]) != [None] * len(given):
         common.stop("--kubeconfig, --context and --lab say which cluster: give them, or files")
@@ -75,7 +75,7 @@ def adopt(
         if files:
             objects, source = [one for it in files for one in _objects(it)], ", ".join(files)
         else:
-            from ..live import adopt as live
+            from ..review.importing import read as live
 
             objects, there, source = live.read(kubeconfig_of(kubeconfig, context, lab), context)
         found = adopt(objects, source=source, cohort=cohort, shapes=shapes, nodes=there)
@@ -105,7 +105,7 @@ def _write(found: Adoption, out: Path | None, json: bool) -> None:
 def _write_records(found: Adoption, file: Path, stack: str) -> None:
     import json
 
-    from ..adopt import records
+    from ..review.importing import records
 
     where = records.Stack(stack, _project())
     text = json.dumps(records.bulk(found.plan, found.given, where), indent=2, ensure_ascii=False)
@@ -127,7 +127,7 @@ def _project() -> str:
 
 
 def _tell(found: Adoption) -> None:
-    from ..adopt import Fate, words
+    from ..review.importing import Fate, words
 
     def say(line: str) -> None:
         print(line, file=sys.stderr)
@@ -148,7 +148,7 @@ def _tell(found: Adoption) -> None:
 
 def _objects(name: str) -> Iterator[Object]:
     """Of a file, of every YAML file in a folder, or of standard input."""
-    from ..adopt import NotObjects, parse
+    from ..review.importing import NotObjects, parse
 
     path = Path(name)
     try:
@@ -172,7 +172,7 @@ def _objects(name: str) -> Iterator[Object]:
 
 
 def _shape(text: str) -> tuple[str, Shape]:
-    from ..adopt import Shape
+    from ..review.importing import Shape
 
     name, _, size = text.rpartition("=")
     nodes, _, units = size.partition("x")

@@ -40,7 +40,7 @@ def check(
         for finding in found.findings:
             print(finding)
         if found.agreement is not None:
-            from ..show import summary
+            from ..review.show import summary
 
             print(f"{file}: {summary(found.agreement)}")
     if found.agreement is None:
@@ -52,10 +52,10 @@ def _live(file: str, found: Loaded, kubeconfig: str | None, context: str | None,
     from ..agreement.findings import Finding
     from ..agreement.plan import make_plan
     from ..agreement.positions import Positions
-    from ..capacity import compare, show
     from ..cluster import clients
     from ..cluster import connection as reach
     from ..cluster import read_nodes as nodes
+    from ..review.nodes import compare, show
 
     assert found.agreement is not None
     plan = make_plan(found.agreement)

@@ -14,8 +14,8 @@ from .status import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from ..agreement.plan import Plan
-    from ..compare import Difference, Standing
-    from ..fidelity import Scheduler as Schedulers
+    from ..review.diff import Difference, Standing
+    from ..review.fidelity import Scheduler as Schedulers
 
 
 class FailOn(StrEnum):
@@ -83,8 +83,8 @@ def diff(
     lab: Lab = None,
 ) -> None:
     """Show what a change of an agreement means: for whom, who pays for it, what becomes impossible, what it does to a cluster."""
-    from ..compare import compare
     from ..objects.access import Namespaces
+    from ..review.diff import compare
 
     if sum((markdown, json and not owners, owners)) > 1:
         common.stop("--markdown, --json and --owners: give one of them (--owners --json together are fine)")
@@ -124,7 +124,7 @@ def _plans(old: str, new: str) -> tuple[Plan, Plan]:
 
 
 def _schedulers(given: list[str] | None) -> list[Schedulers]:
-    from ..fidelity import Scheduler as Schedulers
+    from ..review.fidelity import Scheduler as Schedulers
 
     for name in given or ():
         if name not in set(Schedulers):
@@ -137,9 +137,9 @@ def _standing(
 ) -> Standing:
     from ..cluster import clients, usage
     from ..cluster import connection as reach
-    from ..compare import standing
-    from ..fidelity import Scheduler as Schedulers
-    from ..live import running
+    from ..review.diff import live_impact as standing
+    from ..review.diff import running
+    from ..review.fidelity import Scheduler as Schedulers
 
     try:
         client = clients.connect(kubeconfig, context)
@@ -152,24 +152,24 @@ def _standing(
 
 def _print(difference: Difference, stands: Standing | None, *, markdown: bool, json: bool, objects: bool) -> None:
     if json:
-        from ..compare.data import as_json
+        from ..review.diff.data import as_json
 
         common.print_json(as_json(difference, stands))
     elif markdown:
-        from ..compare.markdown import markdown as as_markdown
+        from ..review.diff.markdown import markdown as as_markdown
 
         print(as_markdown(difference, stands), end="")
     else:
         import shutil
 
-        from ..compare.text import text
+        from ..review.diff.text import text
 
         print(text(difference, shutil.get_terminal_size((120, 24)).columns, stands, detail=objects), end="")
 
 
 def _print_owners(difference: Difference, json: bool) -> None:
     """A group on each line, for a program that asks them; a team that names none is said to a person."""
-    from ..compare.owners import owners
+    from ..review.diff.owners import owners
 
     found = owners(difference)
     if json:

@@ -12,7 +12,7 @@ from . import common
 from .common import DEFAULT_FILE, NO, WRONG_INPUT, File
 
 if TYPE_CHECKING:
-    from ..fidelity import Verdict
+    from ..review.fidelity import Verdict
 
 MOST_LINES = 60
 
@@ -34,9 +34,9 @@ def render(
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if a scheduler refuses a promise.")] = False,
 ) -> None:
     """Write DIR/kueue/*.yaml, DIR/kai/*.yaml, DIR/access/*.yaml and DIR/fidelity.md, or compare them with what is there."""
-    from .. import fidelity
-    from .. import render as rendering
     from ..objects.access import Namespaces
+    from ..review import fidelity
+    from ..review import render as rendering
 
     if namespaces not in set(Namespaces):
         common.stop(f"--namespaces {namespaces}: there are {' and '.join(Namespaces)}")
@@ -68,7 +68,7 @@ def _by_reason(refused: list[Verdict]) -> dict[tuple[str, str], list[str]]:
 
 
 def _compare(out: Path, files: dict[str, str]) -> None:
-    from .. import render as rendering
+    from ..review import render as rendering
 
     found = list(rendering.differences(out, files))
     for difference in found:

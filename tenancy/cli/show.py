@@ -37,7 +37,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the cohort tree with who is promised what and can reach what, the objects it becomes, and how exactly each promise is kept."""
-    from .. import show as showing
+    from ..review import show as showing
 
     plan = common.plan_of(file)
     teams, flavors = team or (), flavor or ()
@@ -54,8 +54,8 @@ def show(
 
 
 def _draw(plan: Plan, teams: Collection[str], flavors: Collection[str], target: str) -> None:
-    from ..show.svg import draw
-    from ..show.tree import cohort_tree
+    from ..review.show.svg import draw
+    from ..review.show.tree import cohort_tree
 
     if target != "-" and not target.endswith(".svg"):
         common.stop(f"--svg: {target!r} is no picture's name; write one that ends in .svg, or - for standard output")

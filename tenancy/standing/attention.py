@@ -17,10 +17,10 @@ from datetime import datetime, timedelta
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, Share, TeamPlan
-from ..capacity import FlavorSupply
 from ..objects.kai import parts
 from ..promises.model import Place
 from ..quota.lending import POOL, Loan, Use, lending
+from ..review.nodes import FlavorSupply
 from .model import Attention, Board, Eviction, FlavorStanding, Kind, Part, Seen, Short, Standing, Waiting
 from .words import duration, jobs
 

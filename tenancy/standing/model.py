@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, Share, TeamPlan
-from ..capacity import FlavorSupply, Report
 from ..promises.model import Place
 from ..quota.lending import Use
+from ..review.nodes import FlavorSupply, Report
 
 
 class Attention(StrEnum):

@@ -26,8 +26,8 @@ from components.objects import written
 from components.order import put_back
 from tenancy.agreement import Agreement, loads
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.fidelity import Scheduler
 from tenancy.objects import kueue
+from tenancy.review.fidelity import Scheduler
 
 BOTH = (Scheduler.KUEUE, Scheduler.KAI)
 TEXT = """

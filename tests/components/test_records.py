@@ -8,12 +8,12 @@ from test_same_objects import AGREEMENTS
 
 from components import TenancyAgreement, TenancyAgreementArgs
 from components.objects import WRITE_ANNOTATIONS, written
-from tenancy.adopt import adopt, records
 from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
 from tenancy.objects import kai, kueue
 from tenancy.objects.access import namespaces
 from tenancy.objects.identity import reference
+from tenancy.review.importing import adopt, records
 
 
 @pytest.mark.parametrize("name", AGREEMENTS)

@@ -15,12 +15,12 @@ from components.objects import WRITE_ANNOTATIONS
 from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
 from tenancy.cluster.kinds import KINDS
-from tenancy.fidelity import Scheduler
 from tenancy.objects import access
 from tenancy.objects.access import Namespaces
 from tenancy.objects.identity import kind_of, reference
 from tenancy.objects.manifest import dump_all
-from tenancy.render import KUEUE_VALUES, rendered
+from tenancy.review.fidelity import Scheduler
+from tenancy.review.render import KUEUE_VALUES, rendered
 
 ROOT = Path(__file__).resolve().parents[2]
 KUEUE, KAI = Scheduler.KUEUE, Scheduler.KAI

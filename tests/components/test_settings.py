@@ -14,8 +14,8 @@ from pulumi.runtime import set_all_config
 
 from components import Settings, TenancyAgreementArgs
 from tenancy.agreement import load
-from tenancy.fidelity import Scheduler
 from tenancy.objects.access import Namespaces
+from tenancy.review.fidelity import Scheduler
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -20,12 +20,12 @@ from typer.testing import CliRunner
 from tenancy.agreement.plan import Plan
 from tenancy.cli import app
 from tenancy.cluster.clients import KaiQueue, LocalQueue, connect
-from tenancy.compare import Standing, standing
-from tenancy.fidelity import Scheduler
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
-from tenancy.live import running
 from tenancy.objects import kai, kueue
+from tenancy.review.diff import Standing, running
+from tenancy.review.diff import live_impact as standing
+from tenancy.review.fidelity import Scheduler
 
 from .conftest import plan_of
 from .kai_jobs import Jobs

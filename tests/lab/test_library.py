@@ -18,7 +18,7 @@ from components import TenancyAgreementArgs, agreement_from_file
 from tenancy.agreement import Agreement, Cluster, Flavor, Team
 from tenancy.agreement.plan import make_plan
 from tenancy.objects.manifest import dump_all
-from tenancy.render import rendered
+from tenancy.review.render import rendered
 
 from .stacks import ROOT, Stack, lacking
 

@@ -17,11 +17,11 @@ import yaml
 from components import TenancyAgreementArgs
 from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
-from tenancy.fidelity import Scheduler
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
 from tenancy.objects.access import Namespaces
+from tenancy.review.fidelity import Scheduler
 
 from .stacks import ROOT, Project, lacking
 

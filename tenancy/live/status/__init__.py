@@ -5,8 +5,8 @@ from __future__ import annotations
 from lightkube import Client
 
 from ...agreement.plan import Plan
-from ...capacity import Report, compare
 from ...cluster import read_nodes as nodes
+from ...review.nodes import Report, compare
 from ...standing import Seen
 from . import kai, kueue
 from .ask import Asked

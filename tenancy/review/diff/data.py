@@ -1,0 +1,96 @@
+"""A difference for a program. Amounts are whole units of the flavor; `borrowable` null is no limit, numbers null: not there."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ...quota.jobs import Job
+from .live_impact import Standing
+from .model import Difference
+from .words import story
+
+
+def as_json(difference: Difference, stands: Standing | None = None) -> dict[str, Any]:
+    made = {
+        "cluster": difference.new.cluster,
+        "changes": not difference.is_empty,
+        "less": difference.is_less,
+        "story": story(difference),
+        "numbers": [
+            {
+                "team": row.team,
+                "flavor": row.flavor,
+                "before": row.before and asdict(row.before),
+                "after": row.after and asdict(row.after),
+                "of_promise": row.of_promise,
+                "less": row.is_less,
+            }
+            for row in difference.rows
+        ],
+        "unchanged_teams": list(difference.unchanged_teams),
+        "balances": [asdict(it) for it in difference.balances],
+        "gangs": [asdict(it) for it in difference.gangs],
+        "lost_levels": [asdict(it) for it in difference.lost_levels],
+        "facts": [asdict(it) for it in difference.facts],
+        "fidelity": [asdict(it) for it in difference.kept],
+        "objects": {
+            name: [
+                {
+                    "object": it.reference,
+                    "fate": it.fate,
+                    "fields": [{"field": where, "before": was, "after": becomes} for where, was, becomes in it.fields],
+                    "cost": it.cost,
+                }
+                for it in changes
+            ]
+            for name, changes in difference.objects.items()
+        },
+    }
+    return made | ({"live": _standing(stands)} if stands else {})
+
+
+def _standing(it: Standing) -> dict[str, Any]:
+    return {
+        "scheduler": it.scheduler,
+        "running": it.running,
+        "holds_new": it.already,
+        "unlike_old": list(it.unlike),
+        "above": [
+            {
+                "team": one.team,
+                "flavor": one.flavor,
+                "guaranteed": one.guaranteed,
+                "used": one.used,
+                "by_change": one.by_change,
+                "jobs": [_job(job) for job in one.jobs],
+            }
+            for one in it.above
+        ],
+        "asks": [
+            {
+                "team": one.team,
+                "flavor": one.flavor,
+                "amount": one.amount,
+                "prod": one.prod,
+                "starts": one.starts,
+                "stopped": None if one.stopped is None else [_job(job) for job in one.stopped],
+            }
+            for one in it.asks
+        ],
+        "leaving": [_job(job) for job in it.leaving],
+        "domains": [asdict(one) for one in it.domains],
+    }
+
+
+def _job(job: Job) -> dict[str, Any]:
+    return {
+        "namespace": job.namespace,
+        "name": job.name,
+        "kind": job.kind,
+        "team": job.team,
+        "prod": job.prod,
+        "units": dict(job.units),
+        "priority": job.priority,
+        "since": job.since.isoformat(),
+    }

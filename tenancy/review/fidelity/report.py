@@ -1,0 +1,31 @@
+"""Verdicts as text."""
+
+from __future__ import annotations
+
+from ...agreement.plan import Plan
+from .verdict import Verdict
+
+
+def markdown(plan: Plan, found: list[Verdict]) -> str:
+    """The report kept beside the manifests."""
+    lines = [
+        f"# How exactly the promises of {plan.cluster} are kept",
+        "",
+        "Made by `tenancy render`; one row for all teams a promise is kept alike for.",
+        "",
+        "| scheduler | promise | kept | for | how |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for it in found:
+        lines.append(
+            f"| {it.scheduler} | {it.promise} | {it.level} | {subjects_text(it)} | {it.how.replace('|', '/')} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def subjects_text(verdict: Verdict, most: int = 12) -> str:
+    """Whom a verdict is for, short enough to read."""
+    if not verdict.subjects:
+        return "all"
+    more = len(verdict.subjects) - most
+    return ", ".join(verdict.subjects[:most]) + (f" and {more} more" if more > 0 else "")

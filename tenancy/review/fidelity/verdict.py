@@ -1,0 +1,39 @@
+"""A verdict: how exactly a scheduler keeps a promise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ...agreement.plan import Plan
+
+
+class Level(StrEnum):
+    EXACT = "exact"
+    APPROXIMATE = "approximate"
+    REFUSED = "refused"
+
+
+class Scheduler(StrEnum):
+    KUEUE = "kueue"
+    KAI = "kai"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How `scheduler` keeps `promise` for `subjects` (teams as `team (flavor)`, or empty for all): `level` and `how`."""
+
+    scheduler: Scheduler
+    promise: str
+    level: Level
+    how: str
+    subjects: tuple[str, ...] = ()
+
+
+EXACT, APPROXIMATE, REFUSED = Level.EXACT, Level.APPROXIMATE, Level.REFUSED
+Case = tuple[Level, str]
+
+
+def weighted(plan: Plan) -> bool:
+    """Whether the agreement gives anybody another weight than the default."""
+    return bool(({it.weight for it in plan.teams} | {it.weight for it in plan.departments}) - {1000})

@@ -1,0 +1,147 @@
+"""What is on a cluster already, as an agreement: objects in, the file out, and a list of all that it does not say.
+
+`objects` reads them, `quotas` is the tree of Kueue's, `kueue` and `kai` take from them what has the meaning of an agreement
+(`draft`), `values` makes of that what `check` accepts. `differences` (`rows` of quotas) then renders it and compares: the list does not
+depend on what the reading understood. `text` writes the file, `records` what `pulumi import` takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...agreement import Agreement
+from ...agreement.hardware import UNIT_WORDS
+from ...agreement.plan import Plan, make_plan
+from ...cluster.nodes import Node
+from ...objects.identity import reference
+from . import kai, kueue, owners
+from .differences import added, differences, rendered
+from .draft import Draft, Shape
+from .kueue import NothingThere
+from .objects import NotObjects, Object, by_reference, is_configuration, is_read, parse
+from .outcome import Difference, Fate
+from .shapes import of_nodes
+from .text import document
+from .values import fitted
+
+__all__ = [
+    "Adoption",
+    "Difference",
+    "Fate",
+    "NotObjects",
+    "NothingThere",
+    "Object",
+    "Shape",
+    "adopt",
+    "parse",
+]
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """An agreement read from objects. `unsaid`: what it does not say of them; `new`: what it makes beside them, by reference;
+    `skipped`: objects of kinds that no agreement is read from."""
+
+    agreement: Agreement
+    plan: Plan
+    text: str
+    given: Mapping[str, Object]
+    unsaid: tuple[Difference, ...]
+    new: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+    @property
+    def owners_unknown(self) -> bool:
+        """Whether some object does not say who wrote its fields."""
+        return not all(map(owners.known, self.given.values()))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "agreement": self.text,
+            "owners_unknown": self.owners_unknown,
+            "unsaid": [it.as_json() for it in self.unsaid],
+            "new": list(self.new),
+            "skipped": list(self.skipped),
+        }
+
+
+def adopt(
+    objects: Iterable[Object],
+    *,
+    source: str,
+    cohort: str | None = None,
+    shapes: Mapping[str, Shape] | None = None,
+    nodes: Iterable[Node] = (),
+) -> Adoption:
+    """The agreement that `objects` keep already. `source` says in its first line where they are from. `shapes` are nodes as
+    a person says they are, `nodes` those of the cluster. Raises NothingThere."""
+    every = list(objects)
+    given = by_reference(every)
+    draft = _draft(given, cohort)
+    for it in every:
+        if is_configuration(it):
+            kueue.configured(draft, it)
+    if unknown := [name for name in shapes or () if name not in draft.flavors]:
+        raise NothingThere(f"--nodes {unknown[0]}: there is no such flavor; there are {', '.join(draft.flavors)}")
+    for name, shape in (shapes or {}).items():
+        _hold(draft, name, shape)
+    there = of_nodes(draft, nodes)
+    values, agreement = fitted(draft, {**there, **(shapes or {})})
+    plan = make_plan(agreement)
+    wanted = rendered(plan, given)
+    unsaid = tuple(differences(given, wanted, draft.left))
+    head = [f"Read by `tenancy import` from {source}."]
+    if unsaid:
+        head.append(f"{len(unsaid)} things on the objects are not in it; import lists them.")
+    return Adoption(
+        agreement=agreement,
+        plan=plan,
+        text=document(values, _comments(draft, plan, there), head),
+        given=given,
+        unsaid=unsaid,
+        new=tuple(added(given, wanted)),
+        skipped=tuple(_skipped(every)),
+    )
+
+
+def _draft(given: Mapping[str, Object], cohort: str | None) -> Draft:
+    """Kueue's where there is something of it: it says more."""
+    kinds = {body["kind"] for body in given.values()}
+    if kinds & {"ClusterQueue", "Cohort"}:
+        draft = kueue.read(given, cohort)
+        kai.also(draft, given)
+        return draft
+    if "Queue" in kinds:
+        return kai.read(given)
+    raise NothingThere("there is no ClusterQueue, no Cohort and no KAI Queue to read an agreement from")
+
+
+def _hold(draft: Draft, name: str, shape: Shape) -> None:
+    """Whether nodes that a person names have what is guaranteed on them. Raises NothingThere."""
+    owned = sum(team.shares[name].guaranteed for team in draft.teams.values())
+    if owned > shape.nodes * shape.units:
+        what = UNIT_WORDS[draft.flavors[name].unit][1]
+        raise NothingThere(
+            f"--nodes {name}={shape.nodes}x{shape.units}: the quotas come to {owned} {what}, and {shape.nodes} nodes of "
+            f"{shape.units} have {shape.nodes * shape.units}"
+        )
+
+
+def _skipped(objects: Iterable[Object]) -> list[str]:
+    return [reference(it) for it in objects if not is_read(it) and not is_configuration(it)]
+
+
+def _comments(draft: Draft, plan: Plan, there: Mapping[str, Shape]) -> dict[tuple[str, ...], str]:
+    """Beside each flavor what its number of nodes is from."""
+    comments: dict[tuple[str, ...], str] = {}
+    for it in plan.flavors:
+        found = there.get(it.name)
+        if found is None:
+            comments["flavors", it.name] = f"the quotas come to {it.count(it.capacity)}; the nodes are a guess"
+        elif found.nodes * found.units != it.capacity:
+            comments["flavors", it.name] = (
+                f"the quotas come to {it.count(it.capacity)}; the cluster has {found.nodes} nodes of {found.units}"
+            )
+    return comments

@@ -1,0 +1,226 @@
+"""What was given beside what the agreement renders: every difference, with its path, and what becomes of it.
+
+This is the proof that nothing is lost: whatever the reading of an object understood or not, a field that the rendered object
+does not have, or has otherwise, is found here. What becomes of a field follows from how it is written: by server-side
+apply, which leaves what the agreement does not speak of (but for what kubectl wrote, see `owners`), and replaces whole what
+Kueue's CRDs call atomic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from ...agreement.plan import Plan
+from ...objects import kai, kueue
+from ...objects.access import namespaces as access
+from ...objects.identity import AGREEMENT_LABEL, kind_of, reference
+from ...objects.immutable import changed
+from . import owners
+from .objects import Object, quantity, spec_of
+from .outcome import Difference, Fate
+from .quotas import Forest, forest
+from .rows import quotas
+
+# What the server fills in where nothing is said (the CRDs of Kueue 0.19; KAI's Queue fills in nothing).
+DEFAULTS: Mapping[tuple[str, str], Any] = {
+    ("ClusterQueue", "spec.flavorFungibility.whenCanBorrow"): "MayStopSearch",
+    ("ClusterQueue", "spec.flavorFungibility.whenCanPreempt"): "TryNextFlavor",
+    ("ClusterQueue", "spec.preemption.borrowWithinCohort.policy"): "Never",
+    ("ClusterQueue", "spec.preemption.reclaimWithinCohort"): "Never",
+    ("ClusterQueue", "spec.preemption.withinClusterQueue"): "Never",
+    ("ClusterQueue", "spec.queueingStrategy"): "BestEffortFIFO",
+    ("ClusterQueue", "spec.stopPolicy"): "None",
+    ("ClusterQueue", "spec.fairSharing.weight"): 1,
+    ("Cohort", "spec.fairSharing.weight"): 1,
+    ("LocalQueue", "spec.fairSharing.weight"): 1,
+    ("LocalQueue", "spec.stopPolicy"): "None",
+}
+WHY: Mapping[str, str] = {
+    "spec.namespaceSelector": "the queue takes jobs of namespaces that carry its team's label, so label those first",
+    "spec.nodeLabels": "jobs of the flavor go to nodes that carry these labels",
+}
+OF_KUBECTL = "kubectl wrote it, and what kubectl wrote is the agreement's from then on"
+FIXED = "the cluster lets nobody change it, so give it a new name, or make the agreement say what is there"
+ATOMIC = ("spec.namespaceSelector", "spec.nodeLabels", "spec.tolerations", "spec.levels")
+OF_THE_SERVER = frozenset(
+    {"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "name", "namespace"}
+    | {"finalizers"}  # Kueue's own, while an object is in use
+)
+WRITING = frozenset(  # annotations that say how an object is written, and nothing of it
+    {
+        "kubectl.kubernetes.io/last-applied-configuration",
+        "pulumi.com/patchFieldManager",
+        "pulumi.com/patchForce",
+        "pulumi.com/deletionPropagationPolicy",
+    }
+)
+
+
+def rendered(plan: Plan, given: Mapping[str, Object]) -> dict[str, Object]:
+    """What the agreement makes of the kinds that were given: Kueue's where there is any of Kueue, and so for KAI."""
+    groups = {str(body["apiVersion"]).partition("/")[0] for body in given.values()}
+    made: list[Object] = []
+    if kueue.API_VERSION.partition("/")[0] in groups:
+        made += kueue.objects(plan)
+        for team in plan.teams:
+            for name in team.namespaces:
+                made += access.local_queues(plan, team, name)
+    if kai.API_VERSION.partition("/")[0] in groups:
+        made += kai.objects(plan)
+    for team in plan.teams:
+        made += [access.namespace(plan, team, it) for it in team.namespaces if f"Namespace/{it}" in given]
+    return {reference(body): body for body in made}
+
+
+def differences(given: Mapping[str, Object], wanted: Mapping[str, Object], left: Mapping[str, str]) -> list[Difference]:
+    """In the order of what was given, then what is new. `left`: why an object has no part in the agreement."""
+    trees = forest(given.values()), forest(wanted.values())
+    found: list[Difference] = []
+    for name, body in given.items():
+        if name in wanted:
+            found += _object(name, body, wanted[name], trees)
+        elif body["kind"] != "Namespace":
+            why = left.get(name, "the agreement makes no such object")
+            found.append(Difference(name, "", _summary(body), Fate.KEPT, why=why))
+    for name in wanted.keys() - given.keys():
+        body = wanted[name]
+        if why := _matters(name, body, trees):
+            found.append(Difference(name, "", None, Fate.ADDED, _summary(body), why))
+    return found
+
+
+def added(given: Mapping[str, Object], wanted: Mapping[str, Object]) -> list[str]:
+    """Every object that the agreement makes and that was not given."""
+    return [name for name in wanted if name not in given]
+
+
+def _matters(name: str, body: Object, trees: tuple[Forest, Forest]) -> str:
+    """Why a new object is a change; empty where all is as it was: a Cohort that queues named is one that owns nothing, and a
+    LocalQueue is one more way to a queue."""
+    if body["kind"] == "LocalQueue":
+        return ""
+    if body["kind"] != "Cohort":
+        return "it was not given"
+    node = trees[1].nodes[name]
+    owns = any(node.nominal(pair) for pair in node.rows) or any(
+        row.borrowing is not None or row.lending is not None for row in node.rows.values()
+    )
+    if name in trees[0].nodes and not owns and node.parent is None:
+        return ""
+    if owns:
+        return "what no queue owns of its flavors becomes a pool that all may borrow"
+    return "the queues hang under a new Cohort"
+
+
+def _summary(body: Object) -> Any:
+    return spec_of(body) or {key: it for key, it in body.items() if key not in ("apiVersion", "kind", "metadata")}
+
+
+# --- one object -------------------------------------------------------------------------------------------------------
+
+
+def _object(name: str, given: Object, wanted: Object, trees: tuple[Forest, Forest]) -> Iterator[Difference]:
+    for it in _fields(name, given, wanted, trees):
+        if it.fate is Fate.KEPT and owners.goes(given, _steps(it.path)):
+            default = DEFAULTS.get((kind_of(given), it.path))
+            fate = Fate.DROPPED if default is None else Fate.CHANGED
+            yield replace(it, fate=fate, becomes=default, why=OF_KUBECTL)
+        else:
+            yield it
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    """`metadata.labels[a.b/c]` as its keys."""
+    path, _, last = path.partition("[")
+    return (*path.split("."), *([last.removesuffix("]")] if last else ()))
+
+
+def _fields(name: str, given: Object, wanted: Object, trees: tuple[Forest, Forest]) -> Iterator[Difference]:
+    yield from _metadata(name, given, wanted)
+    if given["kind"] == "Namespace":  # the rest of it is somebody's, and stays
+        return
+    kind = kind_of(given)
+    skipped = {"apiVersion", "kind", "metadata", "status"}
+    fixed = changed(given, wanted)
+    for key in dict.fromkeys((*given, *wanted)):
+        if key not in skipped:
+            for it in _values(name, kind, key, given.get(key), wanted.get(key)):
+                held = any(it.path.startswith(field) for field in fixed) and it.fate is not Fate.KEPT
+                yield replace(it, why=FIXED) if held else it
+    if kind in ("Cohort", "ClusterQueue"):
+        yield from quotas(name, given, wanted, trees)
+
+
+def _metadata(name: str, given: Object, wanted: Object) -> Iterator[Difference]:
+    namespace = given["kind"] == "Namespace"
+    for key, value in given["metadata"].items():
+        if key in ("labels", "annotations"):
+            made = wanted["metadata"].get(key) or {}
+            for it, text in (value or {}).items() if isinstance(value, Mapping) else ():
+                if it in WRITING or made.get(it) == text or (namespace and it not in made):
+                    continue
+                fate = Fate.CHANGED if it in made else Fate.KEPT
+                yield Difference(name, f"metadata.{key}[{it}]", text, fate, made.get(it))
+        elif key not in OF_THE_SERVER and value and not namespace:
+            yield Difference(name, f"metadata.{key}", value, Fate.KEPT)
+    for key in ("labels", "annotations"):
+        there = given["metadata"].get(key) or {}
+        for it, text in (wanted["metadata"].get(key) or {}).items():
+            if it not in there and it != AGREEMENT_LABEL and not namespace:
+                yield Difference(name, f"metadata.{key}[{it}]", None, Fate.ADDED, text)
+
+
+def _values(name: str, kind: str, path: str, found: Any, wanted: Any) -> Iterator[Difference]:
+    """Tables key by key, all else whole."""
+    if path == "spec.resourceGroups" and kind in ("Cohort", "ClusterQueue"):
+        return  # see `rows`
+    if _same(kind, path, found, wanted):
+        return
+    tables = [it for it in (found, wanted) if it is not None]
+    if path not in ATOMIC and all(isinstance(it, Mapping) for it in tables) and any(tables):
+        found, wanted = found or {}, wanted or {}
+        for key in dict.fromkeys((*found, *wanted)):
+            yield from _values(name, kind, f"{path}.{key}", found.get(key), wanted.get(key))
+        return
+    if wanted is None:
+        yield Difference(name, path, found, Fate.KEPT)
+    elif found is None:
+        yield Difference(name, path, DEFAULTS.get((kind, path)), Fate.ADDED, wanted, WHY.get(path, ""))
+    else:
+        yield Difference(name, path, found, Fate.CHANGED, wanted, WHY.get(path, ""))
+
+
+def _same(kind: str, path: str, found: Any, wanted: Any) -> bool:
+    if found == wanted and type(found) is type(wanted):
+        return True
+    default = DEFAULTS.get((kind, path))
+    if path == "spec.tolerations":
+        return bool(_tolerations(found) == _tolerations(wanted))
+    if found is None or wanted is None:
+        there = wanted if found is None else found
+        return there is not None and (_equal(there, default) if default is not None else there in ({}, []))
+    return _equal(found, wanted)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Text as text; numbers, and quantities, as numbers."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) or isinstance(other, int | float):
+        number = quantity(one)
+        return number is not None and number == quantity(other)
+    return bool(one == other)
+
+
+def _tolerations(given: Any) -> Any:
+    """Equal is the operator where none is named, and empty the value."""
+    if not isinstance(given, list):
+        return given
+    filled = [{"operator": "Equal", "value": "", **it} if isinstance(it, Mapping) else it for it in given]
+    return sorted(map(repr, (sorted(it.items()) if isinstance(it, dict) else it for it in filled)))

@@ -1,0 +1,325 @@
+"""Kueue's objects as a draft of an agreement: the tree under one root Cohort, its queues as teams.
+
+What our builders make is recognised (a team's queue; a team's Cohort with a regular and a prod queue; departments), and of
+any other tree what has the same meaning is taken: a queue is a team under the name it has, a Cohort between it and the root a
+department, a queue in no Cohort a team that lends nothing and borrows nothing. Everything beyond that is not decided here:
+`differences` compares what the draft becomes with what was given, and tells.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from math import floor
+from typing import Any
+
+from ...agreement.checks.people import is_system
+from ...agreement.hardware import FLAVOR_LABEL, HOSTNAME, Unit
+from ...agreement.mig import GPU
+from ...objects.kueue import DISPLAY_NAME, HOSTS_SUFFIX, PROD_SUFFIX
+from .draft import DepartmentDraft, Draft, FlavorDraft, ShareDraft, TeamDraft
+from .objects import Object, annotation, quantity, spec_of
+from .quotas import Forest, Node, Pair, flavors_of, forest
+
+SLICE = "nvidia.com/mig-"
+ANY_NODE = {"kubernetes.io/os": "linux"}
+USAGE_MODE = "UsageBasedAdmissionFairSharing"
+DEFAULT_CLUSTER = "cluster"
+
+
+class NothingThere(ValueError):
+    """There is nothing that an agreement could say. The text is for the user."""
+
+
+def read(objects: Mapping[str, Object], cohort: str | None) -> Draft:
+    """The draft of the tree under `cohort`; None takes the root with the most queues. Raises NothingThere."""
+    trees = forest(objects.values())
+    root = _root(trees, cohort)
+    draft = Draft(root.name if root.kind == "Cohort" else DEFAULT_CLUSTER)
+    single = [it for it in trees.roots if it.kind == "ClusterQueue"]
+    nodes = [*(root.below() if root.kind == "Cohort" else ()), *single]
+    for it in trees.circular:
+        draft.left[it.reference] = "the Cohorts above it lead back to it, so Kueue admits nothing there"
+    for it in trees.roots:
+        if it.kind == "Cohort" and it is not root:
+            for node in it.below():
+                draft.left[node.reference] = f"it is of another tree; read that one with --cohort {it.name}"
+    _hardware(draft, objects, nodes)
+    teams = _teams(draft, root if root.kind == "Cohort" else None, single)
+    _pool(draft, nodes, teams)
+    _sharing(draft, nodes)
+    _priorities(draft, objects)
+    _namespaces(draft, objects, teams)
+    return draft
+
+
+def _root(trees: Forest, cohort: str | None) -> Node:
+    cohorts = [it for it in trees.roots if it.kind == "Cohort"]
+    if cohort is not None:
+        for it in cohorts:
+            if it.name == cohort:
+                return it
+        known = ", ".join(sorted(it.name for it in cohorts)) or "none"
+        raise NothingThere(f"--cohort {cohort}: there is no root Cohort of that name; there are {known}")
+    queues = Counter({it.name: sum(node.kind == "ClusterQueue" for node in it.below()) for it in cohorts})
+    if cohorts:
+        return max(cohorts, key=lambda it: queues[it.name])
+    if not trees.roots:
+        raise NothingThere("there is no ClusterQueue and no Cohort to read an agreement from")
+    return trees.roots[0]
+
+
+# --- hardware ---------------------------------------------------------------------------------------------------------
+
+
+def _hardware(draft: Draft, objects: Mapping[str, Object], nodes: list[Node]) -> None:
+    """The flavors that somebody owns some of, in the order they are tried, and the topologies they name."""
+    bodies = {it["metadata"]["name"]: it for it in objects.values() if it["kind"] == "ResourceFlavor"}
+    topologies = {name: it for name, it in objects.items() if name.startswith("Topology/")}
+    for body in topologies.values():
+        if (levels := levels_of(body)) is not None:
+            draft.topologies[body["metadata"]["name"]] = levels
+    hosts = draft.cluster + HOSTS_SUFFIX
+    others = {spec_of(it).get("topologyName") for it in bodies.values()} - {hosts, None}
+    if draft.topologies.get(hosts) == (HOSTNAME,) and others:
+        del draft.topologies[hosts]  # made by itself, for flavors that name none
+    queues = [it for it in nodes if it.kind == "ClusterQueue"]
+    for name in flavors_of([*queues, *nodes]):
+        counted = _counted(name, nodes)
+        if counted is None:
+            draft.left[f"ResourceFlavor/{name}"] = "no queue owns GPUs, slices or CPUs of it"
+            continue
+        unit, resource = counted
+        spec = spec_of(bodies.get(name, {}))
+        topology = spec.get("topologyName")
+        draft.flavors[name] = FlavorDraft(
+            unit=unit,
+            resource=resource,
+            cpu=1000 if unit == "cpu" else _ratio(nodes, (name, resource), (name, "cpu"), 1000),
+            memory=_ratio(nodes, (name, resource), (name, "memory"), 1),
+            node_labels=_node_labels(
+                name, spec, taken=any(it.node_labels == ANY_NODE for it in draft.flavors.values())
+            ),
+            taints=tuple(_taints(spec)),
+            topology=topology if topology in draft.topologies else None,
+        )
+    for name in bodies.keys() - draft.flavors.keys():
+        draft.left.setdefault(f"ResourceFlavor/{name}", "no queue of this tree has quota of it")
+    if not draft.flavors:
+        raise NothingThere("no queue owns GPUs, MIG slices or CPUs of any flavor, and an agreement is about those")
+
+
+def _counted(flavor: str, nodes: list[Node]) -> tuple[Unit, str] | None:
+    """What the flavor is counted in: of its devices the one that most is owned of, else its CPUs."""
+    owned: Counter[str] = Counter()
+    for node in nodes:
+        for (name, resource), row in node.rows.items():
+            if name == flavor and row.nominal:
+                owned[resource] += floor(row.nominal)
+    devices = {it: owned[it] for it in owned if (it == GPU or it.startswith(SLICE)) and owned[it] >= 1}
+    if devices:
+        resource = max(devices, key=lambda it: devices[it])
+        return ("gpu" if resource == GPU else "slice"), resource
+    return ("cpu", "cpu") if owned["cpu"] >= 1 else None
+
+
+def _ratio(nodes: list[Node], unit: Pair, other: Pair, scale: int) -> int | None:
+    """What goes with a unit: as most of the units have it, the larger where two ratios are as frequent."""
+    seen: Counter[int] = Counter()
+    for node in nodes:
+        units, amount = node.nominal(unit), node.nominal(other)
+        if units > 0 and (ratio := floor(amount * scale / units)) > 0:
+            seen[ratio] += floor(units)
+    return max(seen, key=lambda it: (seen[it], it)) if seen else None
+
+
+def _node_labels(name: str, spec: Object, *, taken: bool) -> Mapping[str, str]:
+    """As they stand there. A flavor without labels is for any node; what every node carries says that, once."""
+    labels = spec.get("nodeLabels")
+    if labels and isinstance(labels, Mapping) and all(isinstance(it, str) for it in labels.values()):
+        return {} if labels == {FLAVOR_LABEL: name} else dict(labels)
+    return {} if taken else ANY_NODE
+
+
+def _taints(spec: Object) -> Iterator[Mapping[str, str]]:
+    """Tolerations of a taint of one value; others stand for many taints, which the agreement has no word for."""
+    for it in spec.get("tolerations") or ():
+        known = isinstance(it, Mapping) and it.keys() <= {"key", "operator", "value", "effect"}
+        if known and it.get("operator", "Equal") == "Equal" and it.get("key") and it.get("effect"):
+            yield {"key": it["key"], "value": it.get("value", ""), "effect": it["effect"]}
+
+
+def levels_of(body: Object) -> tuple[str, ...] | None:
+    levels = spec_of(body).get("levels")
+    labels = [str(it["nodeLabel"]) for it in levels or () if isinstance(it, Mapping) and it.get("nodeLabel")]
+    return tuple(labels) or None
+
+
+# --- teams ------------------------------------------------------------------------------------------------------------
+
+
+def _teams(draft: Draft, root: Node | None, single: list[Node]) -> dict[str, list[Node]]:
+    """Fills departments and teams. Returns the nodes that each team's numbers are from."""
+    found: dict[str, tuple[str | None, list[Node]]] = {}
+    for child in root.children if root else ():
+        if child.kind == "ClusterQueue" or _is_team(child):
+            found[child.name] = (None, [child])
+            continue
+        for below in _in_department(child):
+            found[below.name] = (child.name, [below])
+        draft.departments[child.name] = DepartmentDraft(
+            annotation(child.body, DISPLAY_NAME) if child.body else None, _weight(child)
+        )
+    for it in single:
+        found[it.name] = (None, [it])
+    for name in found.keys() & draft.departments.keys():  # a team may not be called as a department
+        del draft.departments[name]
+        draft.left[f"Cohort/{name}"] = f"a department cannot have the name of team {name}"
+        found = {team: (None if of == name else of, nodes) for team, (of, nodes) in found.items()}
+    draft.guarantee_on = _guarantee_on(draft, [node for _, (node,) in found.values()])
+    for name, (department, (node,)) in found.items():
+        draft.teams[name] = _team(draft, node, department, alone=node in single)
+    return {name: list(nodes[0].below()) for name, (_, nodes) in found.items()}
+
+
+def _is_team(cohort: Node) -> bool:
+    """A Cohort with a regular queue of its own name and a prod queue, and nothing else."""
+    return sorted(it.reference for it in cohort.children) == [
+        f"ClusterQueue/{cohort.name}",
+        f"ClusterQueue/{cohort.name}{PROD_SUFFIX}",
+    ]
+
+
+def _in_department(cohort: Node) -> Iterator[Node]:
+    """The teams anywhere below: an agreement has one level of departments."""
+    for child in cohort.children:
+        if child.kind == "ClusterQueue" or _is_team(child):
+            yield child
+        else:
+            yield from _in_department(child)
+
+
+def _guarantee_on(draft: Draft, nodes: list[Node]) -> str:
+    """Where most of the units stand that are no prod slice's."""
+    on: Counter[str] = Counter(cohort=0, queue=0)
+    for node in nodes:
+        for child in node.children:
+            if child.name == node.name:
+                for name, flavor in draft.flavors.items():
+                    pair = (name, flavor.resource)
+                    on["cohort"] += floor(node.nominal(pair))
+                    on["queue"] += floor(child.nominal(pair))
+    return "queue" if on["queue"] > on["cohort"] else "cohort"
+
+
+def _team(draft: Draft, node: Node, department: str | None, *, alone: bool) -> TeamDraft:
+    queues = node.children or [node]
+    regular = next(it for it in queues if it.name == node.name)
+    return TeamDraft(
+        shares={name: _share(node, (name, it.resource), alone=alone) for name, it in draft.flavors.items()},
+        display_name=annotation(regular.body, DISPLAY_NAME) if regular.body else None,
+        department=department,
+        weight=_weight(node),
+    )
+
+
+def _share(node: Node, pair: Pair, *, alone: bool) -> ShareDraft:
+    """`alone`: in no Cohort, where there is nothing to lend or borrow."""
+    prod = sum(floor(it.nominal(pair)) for it in node.children if it.name == node.name + PROD_SUFFIX)
+    guaranteed = sum(floor(it.nominal(pair)) for it in node.below())
+    row = node.rows.get(pair)
+    lending = guaranteed if row is None or row.lending is None else floor(row.lending)
+    borrowing = None if row is None or row.borrowing is None else max(floor(row.borrowing), 0)
+    if alone or (row is None and node.kind == "ClusterQueue"):  # what a queue does not list it cannot use
+        borrowing = 0
+    guaranteed, prod = max(guaranteed, 0), max(prod, 0)
+    lendable = 0 if alone else min(max(lending, 0), guaranteed)
+    return ShareDraft(guaranteed, lendable, borrowing, min(prod, guaranteed))
+
+
+def _pool(draft: Draft, nodes: list[Node], teams: Mapping[str, list[Node]]) -> None:
+    """What stands on nodes of the tree that are no team's, the root first of all."""
+    owned = {it.reference for group in teams.values() for it in group}
+    for name, flavor in draft.flavors.items():
+        pool = sum(floor(it.nominal((name, flavor.resource))) for it in nodes if it.reference not in owned)
+        draft.flavors[name] = replace(flavor, pool=max(pool, 0))
+
+
+# --- the rest ---------------------------------------------------------------------------------------------------------
+
+
+def _weight(node: Node) -> int:
+    """In thousandths."""
+    sharing = spec_of(node.body or {}).get("fairSharing")
+    weight = quantity(sharing.get("weight")) if isinstance(sharing, Mapping) else None
+    return 1000 if weight is None or weight < 0 else floor(weight * 1000)
+
+
+def _sharing(draft: Draft, nodes: list[Node]) -> None:
+    """What the objects show of it: weights are written where Kueue shares fairly, scopes where usage counts."""
+    if any(_weight(it) != 1000 for it in nodes):
+        draft.sharing["policy"] = "fair"
+    scopes = [spec_of(it.body or {}).get("admissionScope") for it in nodes]
+    if any(isinstance(it, Mapping) and it.get("admissionMode") == USAGE_MODE for it in scopes):
+        draft.sharing["usage"] = {}
+
+
+def configured(draft: Draft, configuration: Object) -> None:
+    """What Kueue's own Configuration says of sharing, which the objects do not."""
+    if isinstance(fair := configuration.get("fairSharing"), Mapping) and fair.get("enable", True):
+        draft.sharing["policy"] = "fair"
+        if strategies := fair.get("preemptionStrategies"):
+            draft.sharing["preemption_strategies"] = list(strategies)
+    if isinstance(usage := configuration.get("admissionFairSharing"), Mapping):
+        weights = usage.get("resourceWeights")
+        said: dict[str, Any] = {
+            "half_life": usage.get("usageHalfLifeTime"),
+            "sampling_interval": usage.get("usageSamplingInterval"),
+            "resource_weights": weights,
+        }
+        draft.sharing["usage"] = {key: it for key, it in said.items() if it}
+
+
+def _priorities(draft: Draft, objects: Mapping[str, Object]) -> None:
+    for body in objects.values():
+        if body["kind"] == "WorkloadPriorityClass" and type(body.get("value")) is int:
+            draft.priorities[body["metadata"]["name"]] = body["value"]
+
+
+def _namespaces(draft: Draft, objects: Mapping[str, Object], teams: Mapping[str, list[Node]]) -> None:
+    """The label that most queues select by, and each team's namespaces: those with LocalQueues of one team only."""
+    keys: Counter[str] = Counter()
+    team_of = {it.name: name for name, nodes in teams.items() for it in nodes if it.kind == "ClusterQueue"}
+    for owner, nodes in teams.items():
+        for it in nodes:
+            selector = spec_of(it.body or {}).get("namespaceSelector")
+            match = selector.get("matchLabels") if isinstance(selector, Mapping) else None
+            labels = match if isinstance(match, Mapping) else {}
+            keys.update(key for key, value in labels.items() if value == owner)
+    if keys:
+        draft.team_label = max(keys, key=lambda it: keys[it])
+    of_namespace: dict[str, set[str | None]] = {}
+    for body in objects.values():
+        if body["kind"] == "LocalQueue":
+            queue = str(spec_of(body).get("clusterQueue"))
+            of_namespace.setdefault(body["metadata"].get("namespace") or "default", set()).add(team_of.get(queue))
+    for namespace, found in of_namespace.items():
+        if len(found) == 1 and (name := found.pop()) is not None and not is_system(namespace):
+            team = draft.teams[name]
+            draft.teams[name] = replace(team, namespaces=(*team.namespaces, namespace))
+        else:
+            _leave_namespace(draft, objects, namespace, found)
+
+
+def _leave_namespace(draft: Draft, objects: Mapping[str, Object], namespace: str, teams: set[str | None]) -> None:
+    """One that cannot be a team's: its LocalQueues stay as they are."""
+    if is_system(namespace):
+        why = f"namespace {namespace} is the system's own"
+    elif len(teams) > 1:
+        why = f"namespace {namespace} has queues of several teams, and in an agreement it has one"
+    else:
+        why = f"it leads to no team, nor does any other of namespace {namespace}"
+    for name in objects:
+        if name.startswith(f"LocalQueue/{namespace}/"):
+            draft.left[name] = why

@@ -1,0 +1,169 @@
+"""Objects as others wrote them, in the one form the rest of this package reads: v1beta2, lists opened, quantities exact."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+import yaml
+
+from ...objects import kai, kueue
+from ...objects.identity import AGREEMENT_LABEL, kind_of, reference
+
+Object = Mapping[str, Any]
+
+KUEUE, KAI = kueue.API_VERSION.partition("/")[0], kai.API_VERSION.partition("/")[0]
+CONFIGURATION = "config.kueue.x-k8s.io"
+READ: Mapping[str, str] = {
+    "Topology": KUEUE,
+    "ResourceFlavor": KUEUE,
+    "WorkloadPriorityClass": KUEUE,
+    "Cohort": KUEUE,
+    "ClusterQueue": KUEUE,
+    "LocalQueue": KUEUE,
+    "Queue": KAI,
+    "Topology.kai.scheduler": kai.TOPOLOGY_VERSION.partition("/")[0],
+    "SchedulingShard": kai.SHARD_VERSION.partition("/")[0],
+    "PriorityClass": kai.PRIORITY_VERSION.partition("/")[0],
+    "Namespace": "",
+}
+"""Every kind that an agreement is read from, with its API group."""
+
+_SUFFIXES: Mapping[str, Fraction] = {
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 10**3),
+    "": Fraction(1),
+    **{it: Fraction(10 ** (3 * power)) for power, it in enumerate("kMGTPE", 1)},
+    **{f"{it}i": Fraction(2 ** (10 * power)) for power, it in enumerate("KMGTPE", 1)},
+}
+_QUANTITY = re.compile(
+    r"([+-]?)([0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE]([+-]?[0-9]{1,2})|([numkMGTPE]i?))?", re.ASCII
+)
+
+
+class NotObjects(ValueError):
+    """What was given holds no Kubernetes objects. The text says where and why; it is for the user."""
+
+
+def parse(text: str, where: str) -> list[Object]:
+    """Every object of a YAML stream, also those in a `kind: List`. Raises NotObjects."""
+    try:
+        documents = list(yaml.load_all(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: a date that is none
+        mark = getattr(error, "problem_mark", None)
+        place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
+        why = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise NotObjects(f"{place} is not YAML: {why}; give files that `kubectl get --output yaml` writes") from None
+    return [one for document in documents for one in _opened(document, where)]
+
+
+def _opened(document: Any, where: str) -> Iterator[Object]:
+    if document is None:
+        return
+    if not isinstance(document, Mapping):
+        raise NotObjects(f"{where} holds no Kubernetes object but a {type(document).__name__}")
+    if "kind" not in document and "managerConfig" in document:  # values of Kueue's chart
+        inner = (document["managerConfig"] or {}).get("controllerManagerConfigYaml")
+        yield from parse(str(inner or ""), where)
+        return
+    kind, version = document.get("kind"), document.get("apiVersion")
+    if not isinstance(kind, str) or not isinstance(version, str):
+        raise NotObjects(f"{where} holds something without kind and apiVersion: it is no Kubernetes object")
+    if kind.endswith("List") and isinstance(document.get("items"), list):
+        for it in document["items"]:
+            yield from _opened({"kind": kind.removesuffix("List"), "apiVersion": version, **it}, where)
+        return
+    if kind == "ConfigMap" and "controller_manager_config.yaml" in (document.get("data") or {}):
+        yield from parse(str(document["data"]["controller_manager_config.yaml"]), where)
+        return
+    if version.startswith(CONFIGURATION):
+        yield document
+        return
+    metadata = document.get("metadata")
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+        raise NotObjects(f"{where} holds a {kind} without a name")
+    if not isinstance(metadata.get("namespace", ""), str):
+        raise NotObjects(f"{where}: the namespace of {kind}/{metadata['name']} is no text")
+    tables = {"spec": document.get("spec"), **{f"metadata.{it}": metadata.get(it) for it in ("labels", "annotations")}}
+    for path, it in tables.items():
+        if it is not None and not isinstance(it, Mapping):
+            raise NotObjects(f"{where}: {path} of {kind}/{metadata['name']} is no table")
+        if path != "spec" and not all(isinstance(text, str) for text in (it or {}).values()):
+            raise NotObjects(f"{where}: {path} of {kind}/{metadata['name']} holds something else than text")
+    yield document
+
+
+def is_read(body: Object) -> bool:
+    """Whether an agreement is read from objects of this kind."""
+    ours = body["kind"] != "PriorityClass" or AGREEMENT_LABEL in labels_of(body)  # Kubernetes has some of its own
+    return READ.get(kind_of(body)) == _group(body) and ours
+
+
+def is_configuration(body: Object) -> bool:
+    """Kueue's own Configuration, which says how it shares."""
+    return _group(body) == CONFIGURATION
+
+
+def by_reference(objects: Iterable[Object]) -> dict[str, Object]:
+    """The objects an agreement is read from, as of the newest API, by `ClusterQueue/training`; of two of one name the last."""
+    return {reference(body): modern(body) for body in objects if is_read(body)}
+
+
+def modern(body: Object) -> Object:
+    """An object of an older API of Kueue as v1beta2 has it (kueue `apis/kueue/v1beta1/*_conversion.go`)."""
+    if _group(body) != KUEUE or body["apiVersion"] == kueue.API_VERSION:
+        return body
+    spec = dict(body.get("spec") or {})
+    match body["kind"]:
+        case "ClusterQueue":
+            if "cohort" in spec:
+                spec["cohortName"] = spec.pop("cohort")
+            if checks := spec.pop("admissionChecks", None):
+                spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": it} for it in checks]}
+            if isinstance(fungible := spec.get("flavorFungibility"), Mapping):
+                old = ("Borrow", "Preempt")
+                spec["flavorFungibility"] = {key: "MayStopSearch" if it in old else it for key, it in fungible.items()}
+        case "Cohort" if "parent" in spec:
+            spec["parentName"] = spec.pop("parent")
+    return {**body, "apiVersion": kueue.API_VERSION, **({"spec": spec} if "spec" in body else {})}
+
+
+def quantity(value: Any) -> Fraction | None:
+    """A Kubernetes quantity or number, exactly; None where it is none."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, float):
+        return Fraction(str(value)) if abs(value) < 1e300 else None
+    if isinstance(value, int):
+        return Fraction(value)
+    match = _QUANTITY.fullmatch(value)
+    if match is None:
+        return None
+    sign, digits, exponent, suffix = match.groups()
+    scale = Fraction(10) ** int(exponent) if exponent else _SUFFIXES.get(suffix or "")
+    if scale is None:
+        return None
+    whole, _, parts = digits.partition(".")
+    number = Fraction(int(f"{whole or '0'}{parts}"), 10 ** len(parts)) * scale
+    return -number if sign == "-" else number
+
+
+def spec_of(body: Object) -> Mapping[str, Any]:
+    return body.get("spec") or {}
+
+
+def labels_of(body: Object) -> Mapping[str, str]:
+    return body["metadata"].get("labels") or {}
+
+
+def annotation(body: Object, key: str) -> str | None:
+    found = (body["metadata"].get("annotations") or {}).get(key)
+    return found if isinstance(found, str) else None
+
+
+def _group(body: Object) -> str:
+    group, slash, _ = str(body.get("apiVersion", "")).partition("/")
+    return group if slash else ""

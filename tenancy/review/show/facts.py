@@ -1,0 +1,89 @@
+"""An agreement in one line, and as plain data for a program."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Any
+
+from ...agreement.hardware import by_flavor, resolve
+from ...agreement.model import Agreement
+from ...agreement.plan import Plan
+from ...objects import kai, kueue
+from .. import fidelity
+
+
+def summary(agreement: Agreement) -> str:
+    """One line: what the file holds and how much of each kind of unit is guaranteed."""
+    given: Counter[str] = Counter()
+    capacity: Counter[str] = Counter()
+    for name, flavor in agreement.flavors.items():
+        hardware = resolve(name, flavor)
+        capacity[hardware.unit] += hardware.capacity
+        for team in agreement.teams.values():
+            amount = by_flavor(team.guaranteed, agreement).get(name)
+            given[hardware.unit] += amount.count if amount else 0
+    words = {"gpu": "GPUs", "slice": "MIG slices", "cpu": "CPUs"}
+    amounts = ", ".join(
+        f"{given[unit]} of {capacity[unit]} {words[unit]} guaranteed" for unit in words if capacity[unit]
+    )
+    return f"fine: {_count(len(agreement.teams), 'team')}, {_count(len(agreement.flavors), 'flavor')}, {amounts}"
+
+
+def as_json(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = ()) -> dict[str, Any]:
+    """All of `show` for a program; of teams and flavors only these, where some are named.
+
+    Amounts are in units of the flavor; `borrowable` null is no limit.
+    """
+    return {
+        "cluster": plan.cluster,
+        "flavors": {
+            flavor.name: {
+                "unit": flavor.unit,
+                "resource": flavor.resource,
+                "nodes": flavor.nodes,
+                "capacity": flavor.capacity,
+                "pool": plan.pool[flavor.name],
+            }
+            for flavor in plan.flavors
+            if not flavors or flavor.name in flavors
+        },
+        "teams": {
+            team.name: {
+                "display_name": team.display_name,
+                "department": team.department,
+                "shares": {
+                    flavor: {
+                        "guaranteed": share.guaranteed,
+                        "lendable": share.lendable,
+                        "borrowable": share.borrowable,
+                        "prod": share.prod,
+                        "reach": plan.reach(team, flavor),
+                    }
+                    for flavor, share in team.shares.items()
+                    if not flavors or flavor in flavors
+                },
+            }
+            for team in plan.teams
+            if not teams or team.name in teams
+        },
+        "objects": {"kueue": kinds(kueue.objects(plan)), "kai": kinds(kai.objects(plan))},
+        "fidelity": [
+            {
+                "scheduler": it.scheduler,
+                "promise": it.promise,
+                "level": it.level,
+                "for": list(it.subjects),
+                "how": it.how,
+            }
+            for it in fidelity.verdicts(plan)
+        ],
+    }
+
+
+def kinds(objects: list[dict[str, Any]]) -> dict[str, int]:
+    return dict(Counter(one["kind"] for one in objects))
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
