@@ -11,7 +11,7 @@ from tenancy.agreement.plan import Plan
 from tenancy.promises.model import Place
 from tenancy.quota.kueue_model import Oracle
 from tenancy.quota.lending import Use
-from tenancy.standing import Board, Eviction, Kind, Seen, Short, Waiting, board
+from tenancy.status import Board, Eviction, Kind, Seen, Short, Waiting, board
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

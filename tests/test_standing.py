@@ -26,7 +26,7 @@ from tenancy.quota import lending
 from tenancy.quota.kueue_model import Oracle
 from tenancy.quota.lending import POOL, Use, shared_out
 from tenancy.review.nodes import compare
-from tenancy.standing import (
+from tenancy.status import (
     Attention,
     Board,
     Eviction,
@@ -40,7 +40,7 @@ from tenancy.standing import (
     prometheus,
     terminal,
 )
-from tenancy.standing.words import duration, short_text
+from tenancy.status.words import duration, short_text
 
 MANY = settings(max_examples=80, deadline=None)
 # 40 GPUs, 36 guaranteed; a and b are a department's.

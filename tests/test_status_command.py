@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from tenancy.cli import app
 from tenancy.cli.status import FAIL_ON
 from tenancy.cluster.usage import NotThere
-from tenancy.live.status import watch
-from tenancy.standing import Attention, Seen
+from tenancy.status import Attention, Seen
+from tenancy.status.reading import watch
 
 
 @pytest.fixture

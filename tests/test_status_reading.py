@@ -16,14 +16,14 @@ from samples import LAB, ONE_FLAVOR, plan
 from tenancy.agreement.plan import Plan
 from tenancy.cluster.clients import ClusterQueue, Cohort, KaiQueue, LocalQueue, ResourceFlavor, Workload
 from tenancy.cluster.usage import NotThere
-from tenancy.live.status import kueue as of_kueue
-from tenancy.live.status.ask import Asked, Read
-from tenancy.live.status.objects import changed, changes
 from tenancy.objects import kai, kueue
 from tenancy.objects.identity import RUN_LABEL
 from tenancy.promises.model import Place
 from tenancy.quota.lending import Use
-from tenancy.standing import Kind
+from tenancy.status import Kind
+from tenancy.status.reading import kueue as of_kueue
+from tenancy.status.reading.ask import Asked, Read
+from tenancy.status.reading.objects import changed, changes
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 KINDS = {"ClusterQueue": ClusterQueue, "Cohort": Cohort, "ResourceFlavor": ResourceFlavor, "Queue": KaiQueue}

@@ -17,15 +17,15 @@ import pytest
 
 from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.why import Answer, Snapshot, Wanted, explain, text
-from tenancy.why.case import Case
-from tenancy.why.find import find
-from tenancy.why.heard import heard
-from tenancy.why.history import Story
-from tenancy.why.kai import Case as OnKai
-from tenancy.why.model import State
-from tenancy.why.reasons import match
-from tenancy.why.table import EVICT, KAI, KUEUE
+from tenancy.status.why import Answer, Snapshot, Wanted, explain, text
+from tenancy.status.why.case import Case
+from tenancy.status.why.find import find
+from tenancy.status.why.history import Story
+from tenancy.status.why.kai import Case as OnKai
+from tenancy.status.why.messages import heard
+from tenancy.status.why.model import State
+from tenancy.status.why.reasons import match
+from tenancy.status.why.table import EVICT, KAI, KUEUE
 
 CASES = Path(__file__).parent / "why"
 NAMES = sorted(it.stem for it in CASES.glob("*.json"))

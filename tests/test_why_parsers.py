@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_why import CASES, NAMES, answer, case
 
-from tenancy.why import NotFound, Snapshot, Wanted, explain, text
-from tenancy.why.amounts import amount_in_words, of_pod, quantity, whole
-from tenancy.why.find import find
-from tenancy.why.history import BY, UID
-from tenancy.why.reasons import match
-from tenancy.why.snapshot import event_time, time
-from tenancy.why.table import KAI, KUEUE
-from tenancy.why.times import clock, span, within
+from tenancy.status.why import NotFound, Snapshot, Wanted, explain, text
+from tenancy.status.why.amounts import amount_in_words, of_pod, quantity, whole
+from tenancy.status.why.find import find
+from tenancy.status.why.history import BY, UID
+from tenancy.status.why.reasons import match
+from tenancy.status.why.snapshot import event_time, time
+from tenancy.status.why.table import KAI, KUEUE
+from tenancy.status.why.times import clock, span, within
 
 WORDS = st.text(max_size=300)
 MESSAGES = st.lists(

@@ -18,7 +18,7 @@ from .common import DEFAULT_FILE, NO, WRONG_INPUT, File, Json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..standing import Board
+    from ..status import Board
 
 SCHEDULERS = ("kueue", "kai")
 FAIL_ON = ("short", "below", "evicted", "waiting")
@@ -98,7 +98,7 @@ def status(
         common.stop(f"--scheduler {scheduler}: there are {' and '.join(SCHEDULERS)}")
     from ..cluster import clients, usage
     from ..cluster import connection as reach
-    from ..live.status.watch import boards, now
+    from ..status.reading.watch import boards, now
 
     teams, flavors = frozenset(team or ()), frozenset(flavor or ())
     within = timedelta(seconds=reclaim)
@@ -114,8 +114,8 @@ def status(
     except (reach.Unreachable, usage.NotThere) as error:
         common.stop(str(error), WRONG_INPUT)
 
-    from ..standing import data, terminal
-    from ..standing import prometheus as metrics
+    from ..status import data, terminal
+    from ..status import prometheus as metrics
 
     if json:
         common.print_json(data.as_json(board))
@@ -129,7 +129,7 @@ def status(
 
 def _watch(boards: Iterator[Board | str], json: bool, *, detail: bool, every: bool) -> None:
     """Until Ctrl-C: a table that redraws itself on a terminal, else a line for each change; with --json a line for each look."""
-    from ..standing import data, terminal
+    from ..status import data, terminal
 
     out = terminal.console()
     try:
@@ -150,7 +150,7 @@ def _watch_screen(boards: Iterator[Board | str], out: Console, detail: bool, eve
     from rich.live import Live
     from rich.text import Text
 
-    from ..standing import terminal
+    from ..status import terminal
 
     shown: RenderableType = ""
     with Live(console=out, auto_refresh=False, vertical_overflow="crop") as live:
@@ -164,8 +164,8 @@ def _watch_screen(boards: Iterator[Board | str], out: Console, detail: bool, eve
 
 
 def _watch_lines(boards: Iterator[Board | str], detail: bool, every: bool) -> None:
-    from ..standing import terminal
-    from ..standing.changes import changes
+    from ..status import terminal
+    from ..status.changes import changes
 
     before: Board | None = None
     silent = ""

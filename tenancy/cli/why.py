@@ -30,10 +30,10 @@ def why(
     json: Json = False,
 ) -> None:
     """Say why a job waits or was stopped: what is missing, who has it, what it may take back, when it starts."""
-    from .. import why as explained
     from ..cluster import clients, usage
     from ..cluster import connection as reach
-    from ..live import why as live
+    from ..status import why as explained
+    from ..status.why import read as live
 
     plan = common.plan_of(file)
     if scheduler is not None and scheduler not in usage.SCHEDULERS:

@@ -13,8 +13,8 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import Any
 
-from ..agreement.hardware import HOSTNAME
-from ..objects import kueue
+from ...agreement.hardware import HOSTNAME
+from ...objects import kueue
 from .amounts import whole
 from .case import Case, job_of
 from .model import Reason, Said

@@ -8,16 +8,16 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from ..agreement.hardware import HOSTNAME, Hardware
-from ..agreement.plan import Plan, TeamPlan
-from ..objects.access.namespaces import DEFAULT_QUEUE
-from ..objects.kueue import topology_of
-from . import held as holding
+from ...agreement.hardware import HOSTNAME, Hardware
+from ...agreement.plan import Plan, TeamPlan
+from ...objects.access.namespaces import DEFAULT_QUEUE
+from ...objects.kueue import topology_of
+from . import admitted as holding
 from .amounts import Asks, PodSet, of_pod
+from .availability import Room
 from .find import Target
 from .history import Story
 from .model import State
-from .room import Room
 from .snapshot import (
     NONE,
     Object,

@@ -15,7 +15,7 @@ from lightkube.utils.quantity import parse_quantity
 
 from ...cluster.usage import NotThere
 from ...quota.lending import Use
-from ...standing import Eviction, Short, Waiting
+from .. import Eviction, Short, Waiting
 
 PAGE = 500
 HOUR = timedelta(hours=1)

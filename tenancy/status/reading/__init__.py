@@ -7,7 +7,7 @@ from lightkube import Client
 from ...agreement.plan import Plan
 from ...cluster import read_nodes as nodes
 from ...review.nodes import Report, compare
-from ...standing import Seen
+from .. import Seen
 from . import kai, kueue
 from .ask import Asked
 

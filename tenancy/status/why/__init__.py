@@ -1,4 +1,4 @@
-from ..agreement.plan import Plan
+from ...agreement.plan import Plan
 from . import kai, kueue
 from .find import NotFound, Wanted, find
 from .model import Answer

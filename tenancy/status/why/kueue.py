@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from ..agreement.plan import Plan
+from ...agreement.plan import Plan
 from .amounts import each_in_words
+from .availability import Bound, Room, ratio
 from .case import Case, counted
 from .find import Target
-from .heard import heard, sizes
+from .messages import heard, sizes
 from .model import Answer, Reason, Said, State
 from .outside import outside
 from .reasons import Match, explain, match
-from .room import Bound, Room, ratio
 from .snapshot import Snapshot, condition, name_of, spec_of, status_of, time
 from .table import ADMITTED, KUEUE
 from .times import since

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from ..agreement.hardware import Hardware
-from ..agreement.plan import Plan, TeamPlan
-from ..objects import kai
+from ...agreement.hardware import Hardware
+from ...agreement.plan import Plan, TeamPlan
+from ...objects import kai
+from .admitted import Held, of_kai
 from .amounts import Asks, PodSet, of_pod, whole, with_part
+from .availability import holds, listed, of_guaranteed
 from .find import Target
-from .held import Held, of_kai
 from .model import Answer, Holder, Reason, Said, State, When
 from .reasons import Match, explain, match
-from .room import holds, listed, of_guaranteed
 from .snapshot import (
     NONE,
     Object,

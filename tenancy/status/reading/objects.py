@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...objects.identity import reference
-from ...standing import Kind, Short
-from ...standing.words import short_text
+from .. import Kind, Short
+from ..words import short_text
 
 Object = Mapping[str, Any]
 Change = tuple[tuple[str, ...], Any, Any]

@@ -14,13 +14,13 @@ from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 
-from ..agreement.hardware import Hardware
-from ..agreement.plan import Plan, Share, TeamPlan
-from ..quota.jobs import Job
-from ..quota.kueue_model import Node, Oracle
-from ..quota.reclaim import stopped_for
+from ...agreement.hardware import Hardware
+from ...agreement.plan import Plan, Share, TeamPlan
+from ...quota.jobs import Job
+from ...quota.kueue_model import Node, Oracle
+from ...quota.reclaim import stopped_for
+from .admitted import Held, in_order, queues
 from .amounts import Asks, amount_in_words
-from .held import Held, in_order, queues
 from .model import Holder
 from .times import span, within
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
-from .held import Held
+from .admitted import Held
+from .availability import Bound, Room
 from .model import When
-from .room import Bound, Room
 from .times import clock, within
 
 NEVER = "It does not start as it is."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..objects.access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
+from ...objects.access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
 from .amounts import Asks, PodSet, of_pod
 from .case import Case
 from .model import Answer, Reason, State, When

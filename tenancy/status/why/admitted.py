@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
-from ..agreement.plan import Plan
-from ..objects import kai
-from ..objects.kueue import PROD_SUFFIX
-from ..quota.jobs import Job
+from ...agreement.plan import Plan
+from ...objects import kai
+from ...objects.kueue import PROD_SUFFIX
+from ...quota.jobs import Job
 from .amounts import of_pod, quantity, whole, with_part
 from .snapshot import (
     Object,

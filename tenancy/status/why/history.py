@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..agreement.plan import Plan
-from .held import owner, queues
+from ...agreement.plan import Plan
+from .admitted import owner, queues
 from .reasons import explain, match
 from .snapshot import (
     Object,

@@ -23,7 +23,7 @@ from ...cluster.usage import NotThere, kai_places, kai_uses
 from ...objects import kai
 from ...promises.model import Place
 from ...review.diff.running import POD_GROUP, QUEUE_LABEL, asks
-from ...standing import Eviction, Short, Waiting
+from .. import Eviction, Short, Waiting
 from . import objects
 from .ask import Asked, Read, times
 

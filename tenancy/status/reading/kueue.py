@@ -25,7 +25,7 @@ from ...objects import kueue
 from ...objects.identity import RUN_LABEL
 from ...promises.model import Place
 from ...quota.lending import Use
-from ...standing import Eviction, Kind, Short, Waiting
+from .. import Eviction, Kind, Short, Waiting
 from . import objects
 from .ask import HOUR, Asked, Read, asks, conditions, moment, times, whole
 

@@ -10,7 +10,7 @@ from lightkube import Client
 
 from ...agreement.plan import Plan
 from ...cluster.usage import NotThere
-from ...standing import Board, board
+from .. import Board, board
 from . import look
 
 SECOND_LOOK = 3.0  # seconds; Kueue admits a job that fits within one, KAI schedules every second

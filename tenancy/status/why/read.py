@@ -12,12 +12,12 @@ from lightkube import ApiError, Client
 from lightkube.generic_resource import GenericNamespacedResource, create_api_info
 from lightkube.resources.core_v1 import Namespace
 
-from ..cluster import usage
-from ..cluster.clients import ClusterQueue, JobSet, KaiQueue, LocalQueue, TrainJob, Workload
-from ..cluster.data import EventData, PodData
-from ..cluster.usage import NotThere
-from ..why.find import Wanted
-from ..why.snapshot import Object, Snapshot
+from ...cluster import usage
+from ...cluster.clients import ClusterQueue, JobSet, KaiQueue, LocalQueue, TrainJob, Workload
+from ...cluster.data import EventData, PodData
+from ...cluster.usage import NotThere
+from .find import Wanted
+from .snapshot import Object, Snapshot
 
 PAGE = 500
 KAI_LABEL = "kai.scheduler/queue"
