@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tenancy.evidence.model import Condition, Held, Outcome, Run, StepSeen, Verdict
-from tenancy.promises.model import Check, Jobs, Scheduler, Step
+from tenancy.verify.checks.model import Check, Jobs, Scheduler, Step
+from tenancy.verify.evidence.model import Condition, Held, Outcome, Run, StepSeen, Verdict
 
 HOSTILE = """</script><img src=x onerror="boom()">"'&]]>\x00\x1b[31m\u202e{{7*7}}$title"""
 TEAMS = ("training", "research", "inference", "a-team-with-a-name-as-long-as-a-name-may-be-in-an-agreement-63")

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from samples import ONE_FLAVOR, number, plan
 
-from tenancy.live.verify import kai_objects
-from tenancy.live.verify.kai_objects import Mark
 from tenancy.objects import access
 from tenancy.objects.access import Namespaces, jobs, quotas
 from tenancy.objects.manifest import dump_all
+from tenancy.verify.players import kai_objects
+from tenancy.verify.players.kai_objects import Mark
 
 LISTED, OPERATOR = Namespaces.LISTED, Namespaces.OPERATOR
 HOSTILE = """it's "quoted" \\ {{ .Name }} ' || true || ' \N{GRINNING FACE}"""

@@ -8,14 +8,14 @@ from typing import Any
 from samples import ONE_FLAVOR, PRODUCTION, plan
 
 from tenancy.agreement.plan import Plan
-from tenancy.evidence.model import Condition
 from tenancy.lab import nodes
-from tenancy.live.verify.copies import Copies
-from tenancy.live.verify.originals import Originals, root
-from tenancy.live.verify.replica import CHECK_LABEL, RUN_LABEL
-from tenancy.live.verify.words import Words
 from tenancy.objects import kueue
-from tenancy.promises.model import Jobs
+from tenancy.verify.checks.model import Jobs
+from tenancy.verify.evidence.model import Condition
+from tenancy.verify.players.live_objects import Originals, root
+from tenancy.verify.players.messages import Words
+from tenancy.verify.players.sandbox import CHECK_LABEL, RUN_LABEL
+from tenancy.verify.players.sandbox_objects import Copies
 
 Object = dict[str, Any]
 

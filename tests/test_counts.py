@@ -6,7 +6,7 @@ from typing import Any
 
 from tenancy.cluster.clients import VirtualMachine
 from tenancy.cluster.data import PodData, QuotaData
-from tenancy.live.verify.counts import LATE, UNUSED, Counts
+from tenancy.verify.players.machine_counts import LATE, UNUSED, Counts
 
 ONE_POD = {"spec": {"containers": [{"resources": {"requests": {"memory": "1Gi"}}}], "overhead": {"memory": "1Mi"}}}
 ENDED = {**ONE_POD, "status": {"phase": "Succeeded"}}

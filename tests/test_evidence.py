@@ -15,13 +15,13 @@ from rich.console import Console
 from runs import HOSTILE, VERDICTS, check, hostile, outcome, run
 from samples import ROOT
 
-from tenancy.evidence import document, terminal, timeline
-from tenancy.evidence.junit import junit
-from tenancy.evidence.matrix import matrix
-from tenancy.evidence.model import Condition, Event, Held, Run, Verdict
-from tenancy.evidence.page import page
-from tenancy.evidence.words import plain, said, summary
-from tenancy.promises.model import Scheduler
+from tenancy.verify.checks.model import Scheduler
+from tenancy.verify.evidence import document, terminal, timeline
+from tenancy.verify.evidence.junit import junit
+from tenancy.verify.evidence.matrix import matrix
+from tenancy.verify.evidence.model import Condition, Event, Held, Run, Verdict
+from tenancy.verify.evidence.page import page
+from tenancy.verify.evidence.words import plain, said, summary
 
 
 def of(it: Run, verdict: Verdict) -> list[str]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from tenancy.evidence.model import Condition, Outcome, Verdict
-from tenancy.live.verify.play import Patience, Silence, Stopped, play
-from tenancy.live.verify.replica import JobState, NotKept, NotRunnable, Phase, Refused
-from tenancy.live.verify.timeline import Timeline
-from tenancy.promises.model import Check, Jobs, Machine, Scheduler, Step
+from tenancy.verify.checks.model import Check, Jobs, Machine, Scheduler, Step
+from tenancy.verify.evidence.model import Condition, Outcome, Verdict
+from tenancy.verify.play import Patience, Silence, Stopped, play
+from tenancy.verify.players.sandbox import JobState, NotKept, NotRunnable, Phase, Refused
+from tenancy.verify.timeline import Timeline
 
 PATIENCE = Patience()
 SAID = (Condition("a-0", "QuotaReserved", "False", "Pending", "no quota is left"),)

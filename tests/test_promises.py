@@ -11,10 +11,10 @@ from samples import LAB, PRODUCTION, ROOT, plan
 from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.promises.kinds import KINDS
-from tenancy.promises.kueue import kueue_checks
-from tenancy.promises.model import Check, Jobs, Place, Scheduler, Step
 from tenancy.quota.kueue_model import Oracle
+from tenancy.verify.checks.kinds import KINDS
+from tenancy.verify.checks.kueue import kueue_checks
+from tenancy.verify.checks.model import Check, Jobs, Place, Scheduler, Step
 
 VENUS = (ROOT / "examples" / "venus.toml").read_text()
 DEPARTMENTS = (ROOT / "examples" / "departments.toml").read_text()

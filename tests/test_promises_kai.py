@@ -11,11 +11,11 @@ from strategies import agreements, as_agreement
 
 from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.live.verify import kai_objects
 from tenancy.objects.kai.amounts import limit_in_shared, parts
-from tenancy.promises.kai import kai_checks
-from tenancy.promises.kinds import KINDS
-from tenancy.promises.model import Check, Jobs, Place, Scheduler
+from tenancy.verify.checks.kai import kai_checks
+from tenancy.verify.checks.kinds import KINDS
+from tenancy.verify.checks.model import Check, Jobs, Place, Scheduler
+from tenancy.verify.players import kai_objects
 
 DEPARTMENTS = (
     ONE_FLAVOR

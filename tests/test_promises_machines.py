@@ -10,9 +10,9 @@ from samples import LAB, PRODUCTION
 from tenancy.agreement import loads
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects.access import quotas
-from tenancy.promises.kinds import KINDS
-from tenancy.promises.machines import kubevirt_checks
-from tenancy.promises.model import Check, Scheduler
+from tenancy.verify.checks.kinds import KINDS
+from tenancy.verify.checks.machines import kubevirt_checks
+from tenancy.verify.checks.model import Check, Scheduler
 
 GIBIBYTE = 2**30
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from runs import KINDS, TEAMS, check
 
-from tenancy.promises.model import Check, Scheduler
-from tenancy.promises.select import select
+from tenancy.verify.checks.model import Check, Scheduler
+from tenancy.verify.checks.select import select
 
 FLAVORS = ("gpu", "cpu")
 ALL = [

@@ -21,7 +21,6 @@ from test_show import many_teams
 
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.nodes import Node
-from tenancy.promises.model import Place
 from tenancy.quota import lending
 from tenancy.quota.kueue_model import Oracle
 from tenancy.quota.lending import POOL, Use, shared_out
@@ -41,6 +40,7 @@ from tenancy.status import (
     terminal,
 )
 from tenancy.status.words import duration, short_text
+from tenancy.verify.checks.model import Place
 
 MANY = settings(max_examples=80, deadline=None)
 # 40 GPUs, 36 guaranteed; a and b are a department's.

@@ -102,6 +102,6 @@ def test_every_scheduler_is_proved_in_one_process() -> None:
 from lightkube.codecs import from_dict
 for kind in ("Node", "Pod", "ResourceQuota", "LimitRange"):
     from_dict({"apiVersion": "v1", "kind": kind, "metadata": {"name": "it"}})
-import tenancy.live.verify.kai, tenancy.live.verify.kubevirt, tenancy.live.verify.kueue
+import tenancy.verify.players.kai, tenancy.verify.players.kubevirt, tenancy.verify.players.kueue
 """
     subprocess.run([sys.executable, "-c", program], check=True)

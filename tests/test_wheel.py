@@ -14,8 +14,8 @@ from samples import ROOT
 LAB = ROOT / "tenancy.toml"
 PAGE = """
 import sys
-from tenancy.evidence.model import Run
-from tenancy.evidence.page import page
+from tenancy.verify.evidence.model import Run
+from tenancy.verify.evidence.page import page
 sys.stdout.write(page(Run("tenancy.toml", "lab", "2026-11-29", 1.0, ())))
 """
 

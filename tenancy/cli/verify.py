@@ -18,10 +18,10 @@ from .status import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from ..agreement.plan import Plan
-    from ..evidence.model import Run
-    from ..evidence.terminal import Tell
-    from ..live.verify.session import Session
-    from ..promises.model import Check, Scheduler
+    from ..verify.checks.model import Check, Scheduler
+    from ..verify.evidence.model import Run
+    from ..verify.evidence.terminal import Tell
+    from ..verify.session import Session
 
 Schedulers = Annotated[
     list[str] | None,
@@ -103,7 +103,7 @@ def verify(
     schedulers = _schedulers(scheduler)
     choice = Choice(tuple(only or ()), tuple(team or ()), tuple(flavor or ()), sample)
     if list_:
-        from ..promises.model import Scheduler
+        from ..verify.checks.model import Scheduler
 
         _list(choice.of(plan, schedulers or list(Scheduler)), json)
         return
@@ -127,7 +127,7 @@ class Choice:
 
     def of(self, plan: Plan, schedulers: Sequence[Scheduler]) -> Sequence[Check]:
         """Stops where a name is none of the agreement's, or nothing is left to check."""
-        from ..promises.select import select
+        from ..verify.checks.select import select
 
         common.known("team", self.teams, plan.team)
         common.known("flavor", self.flavors, plan.flavor)
@@ -139,7 +139,7 @@ class Choice:
 
 
 def _checks(plan: Plan, scheduler: Scheduler) -> Sequence[Check]:
-    from ..promises import kai, kueue, machines, model
+    from ..verify.checks import kai, kueue, machines, model
 
     match scheduler:
         case model.Scheduler.KUEUE:
@@ -152,7 +152,7 @@ def _checks(plan: Plan, scheduler: Scheduler) -> Sequence[Check]:
 
 def _schedulers(names: Sequence[str] | None) -> list[Scheduler]:
     """Those that are named."""
-    from ..promises.model import Scheduler
+    from ..verify.checks.model import Scheduler
 
     known = [str(it) for it in Scheduler]
     for name in names or ():
@@ -176,14 +176,14 @@ def _present(session: Session, named: Sequence[Scheduler]) -> Sequence[Scheduler
 def _session(plan: Plan, kubeconfig: str | None, context: str | None) -> Session:
     from ..cluster import clients
     from ..cluster import connection as reach
-    from ..live.verify.session import Session
+    from ..verify.session import Session
 
     where = reach.where(kubeconfig, context)
     return Session(clients.connect(kubeconfig, context), plan, where, _say)
 
 
 def _watch(total: int) -> AbstractContextManager[Tell]:
-    from ..evidence.terminal import progress
+    from ..verify.evidence.terminal import progress
 
     return progress(total, sys.stderr)
 
@@ -191,7 +191,7 @@ def _watch(total: int) -> AbstractContextManager[Tell]:
 def _clean(kubeconfig: str | None, context: str | None) -> None:
     from ..cluster import clients
     from ..cluster.api import Api
-    from ..live.verify.session import remove_dead
+    from ..verify.session import remove_dead
 
     remove_dead(Api(clients.connect(kubeconfig, context)), print)
 
@@ -209,9 +209,9 @@ def _list(checks: Sequence[Check], json: bool) -> None:
 
 def _show(run: Run, json: bool, junit: str | None, html: str | None) -> None:
     """Prints the run, and writes the files that are asked for."""
-    from ..evidence import document, terminal
-    from ..evidence.junit import junit as junit_of
-    from ..evidence.page import page
+    from ..verify.evidence import document, terminal
+    from ..verify.evidence.junit import junit as junit_of
+    from ..verify.evidence.page import page
 
     if json:
         common.print_json(document.as_json(run))
@@ -239,8 +239,8 @@ def _told() -> Iterator[None]:
     from lightkube import ApiError
 
     from ..cluster.connection import Unreachable
-    from ..live.verify.clean import Stuck
-    from ..live.verify.safety import NotAllowed
+    from ..verify.clean import Stuck
+    from ..verify.safety import NotAllowed
 
     try:
         yield

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..agreement.plan import Plan
-from ..live.verify.safety import ALLOWED_LABEL
+from ..verify.safety import ALLOWED_LABEL
 from . import nodes
 from .cluster import apply, kubectl
 from .folder import LAB_LABEL, Folder, LabError, State, folder

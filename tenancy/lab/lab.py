@@ -24,7 +24,7 @@ from lightkube.resources.core_v1 import Namespace
 
 from ..agreement.plan import Plan
 from ..cluster.clients import connect
-from ..live.verify.safety import ALLOWED_LABEL
+from ..verify.safety import ALLOWED_LABEL
 from . import controlplane, kind, nodes, ports, processes, tools, webhooks
 from .cluster import answers, apply
 from .controllers import Controller, chosen, given_folder, given_program

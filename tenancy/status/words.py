@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from ..evidence.words import plain
 from ..quota.lending import POOL
+from ..verify.evidence.words import plain
 from .model import Part
 
 MOST_NAMES = 2  # in a cell

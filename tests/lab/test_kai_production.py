@@ -19,16 +19,16 @@ from lightkube.resources.core_v1 import Node
 from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.clients import KaiQueue, connect
-from tenancy.evidence.model import Verdict
 from tenancy.lab import lab
 from tenancy.lab.folder import Folder
 from tenancy.lab.processes import running
-from tenancy.live.verify import safety
-from tenancy.live.verify.run import verify
 from tenancy.objects import kai
 from tenancy.objects.identity import reference
-from tenancy.promises.kai import kai_checks
-from tenancy.promises.select import select
+from tenancy.verify import safety
+from tenancy.verify.checks.kai import kai_checks
+from tenancy.verify.checks.select import select
+from tenancy.verify.evidence.model import Verdict
+from tenancy.verify.run import verify
 
 from .kai_jobs import Jobs, until
 from .stacks import Project, lacking

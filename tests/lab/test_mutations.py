@@ -9,16 +9,16 @@ import pytest
 
 from tenancy.agreement.plan import Plan
 from tenancy.cluster.clients import connect
-from tenancy.evidence.model import Outcome, Verdict
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
-from tenancy.live.verify.play import Patience
-from tenancy.live.verify.run import verify
 from tenancy.objects import kueue
-from tenancy.promises.kinds import KINDS
-from tenancy.promises.kueue import kueue_checks
-from tenancy.promises.model import Scheduler
+from tenancy.verify.checks.kinds import KINDS
+from tenancy.verify.checks.kueue import kueue_checks
+from tenancy.verify.checks.model import Scheduler
+from tenancy.verify.evidence.model import Outcome, Verdict
+from tenancy.verify.play import Patience
+from tenancy.verify.run import verify
 
 from .conftest import plan_of
 from .mutations import BATCHES, Mutation, mutated, objects

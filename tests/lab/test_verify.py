@@ -21,17 +21,17 @@ from tenancy.agreement.quantity import bytes_text, milli_text
 from tenancy.cluster import read_nodes as nodes
 from tenancy.cluster.api import Api
 from tenancy.cluster.clients import ClusterQueue, LocalQueue, Workload, connect
-from tenancy.evidence.model import Event, Run, Verdict
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
-from tenancy.live.verify.clean import leftovers
-from tenancy.live.verify.originals import Originals
-from tenancy.live.verify.play import Patience
-from tenancy.live.verify.run import STOPPED, verify
 from tenancy.objects import access, kueue
-from tenancy.promises.kueue import kueue_checks
-from tenancy.promises.select import select
+from tenancy.verify.checks.kueue import kueue_checks
+from tenancy.verify.checks.select import select
+from tenancy.verify.clean import leftovers
+from tenancy.verify.evidence.model import Event, Run, Verdict
+from tenancy.verify.play import Patience
+from tenancy.verify.players.live_objects import Originals
+from tenancy.verify.run import STOPPED, verify
 
 from .conftest import plan_of
 from .stacks import ROOT

@@ -18,17 +18,18 @@ from lightkube.types import PatchType
 
 from tenancy.agreement.plan import Plan
 from tenancy.cluster.clients import KaiQueue, connect
-from tenancy.evidence.model import Run, Verdict
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
-from tenancy.live.verify import kai_objects, safety
-from tenancy.live.verify.play import Patience
-from tenancy.live.verify.replica import RUN_LABEL
-from tenancy.live.verify.run import verify
 from tenancy.objects import kai
-from tenancy.promises.kai import kai_checks
-from tenancy.promises.model import Check
+from tenancy.verify import safety
+from tenancy.verify.checks.kai import kai_checks
+from tenancy.verify.checks.model import Check
+from tenancy.verify.evidence.model import Run, Verdict
+from tenancy.verify.play import Patience
+from tenancy.verify.players import kai_objects
+from tenancy.verify.players.sandbox import RUN_LABEL
+from tenancy.verify.run import verify
 
 from .kai_jobs import Jobs, until
 from .mutations_kai import ON_THE_LAB, TOGETHER, Mutation

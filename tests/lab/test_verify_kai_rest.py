@@ -10,14 +10,14 @@ from lightkube import Client
 
 from tenancy.agreement.plan import Plan
 from tenancy.cluster.clients import connect
-from tenancy.evidence.model import Verdict
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
-from tenancy.live.verify import safety
-from tenancy.live.verify.run import verify
 from tenancy.objects import kai
-from tenancy.promises.kinds import KINDS
-from tenancy.promises.model import Scheduler
+from tenancy.verify import safety
+from tenancy.verify.checks.kinds import KINDS
+from tenancy.verify.checks.model import Scheduler
+from tenancy.verify.evidence.model import Verdict
+from tenancy.verify.run import verify
 
 from .conftest import plan_of
 from .mutations_kai import OF_THE_REST, ON_THE_LAB, REST, REST_HOLDS, Mutation

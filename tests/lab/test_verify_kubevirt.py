@@ -23,16 +23,16 @@ from lightkube.types import PatchType
 from tenancy.agreement.plan import Plan
 from tenancy.cluster.api import Api
 from tenancy.cluster.clients import LocalQueue, VirtualMachine, VirtualMachineInstance, connect
-from tenancy.evidence.model import Event, Outcome, Verdict
 from tenancy.lab import lab, processes
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
-from tenancy.live.verify.clean import leftovers
-from tenancy.live.verify.run import verify
-from tenancy.live.verify.safety import new_name
 from tenancy.objects import access, kueue
 from tenancy.objects.access import Namespaces, quotas
-from tenancy.promises.machines import kubevirt_checks
+from tenancy.verify.checks.machines import kubevirt_checks
+from tenancy.verify.clean import leftovers
+from tenancy.verify.evidence.model import Event, Outcome, Verdict
+from tenancy.verify.run import verify
+from tenancy.verify.safety import new_name
 
 from .conftest import plan_of
 

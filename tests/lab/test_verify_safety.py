@@ -25,10 +25,10 @@ from tenancy.cluster.api import NAMESPACE, Api
 from tenancy.cluster.clients import connect
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
-from tenancy.live.verify import clean, safety
-from tenancy.live.verify.replica import RUN_LABEL
-from tenancy.live.verify.safety import ALLOWED_LABEL
 from tenancy.objects import kueue
+from tenancy.verify import clean, safety
+from tenancy.verify.players.sandbox import RUN_LABEL
+from tenancy.verify.safety import ALLOWED_LABEL
 
 from .conftest import AGREEMENT
 

@@ -1,0 +1,127 @@
+"""What a run sees of its jobs, queues and nodes: one watch of each kind for all replicas.
+
+A stop is counted by Kueue itself (`status.schedulingStats.evictions`): a condition would be gone again once the job is
+admitted anew, and two stops between two looks would be one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any
+
+from lightkube import Client
+
+from ...cluster.watch import Watch
+from .sandbox import RUN_LABEL
+
+JOB_LABEL = "batch.kubernetes.io/job-name"
+JOB_UID = "kueue.x-k8s.io/job-uid"
+
+Object = Mapping[str, Any]
+Key = tuple[str, str]
+"""Namespace and name."""
+
+
+@dataclass
+class _Kind:
+    """The objects of one kind by namespace and name, those that count."""
+
+    counts: Callable[[Object], bool] = lambda it: True
+    there: dict[Key, Object] = field(default_factory=dict)
+
+    def reset(self, objects: Iterable[Object]) -> None:
+        self.there = {_key(it): it for it in objects if self.counts(it)}
+
+    def changed(self, it: Object, there: bool) -> None:
+        if there and self.counts(it):
+            self.there[_key(it)] = it
+        else:
+            self.there.pop(_key(it), None)
+
+
+class Observer:
+    """Open from the first replica of a run to its last. Every question is answered from memory."""
+
+    def __init__(self, client: Client, run: str, prefix: str) -> None:
+        """`prefix` is that of the run's namespaces: a Workload does not carry its job's labels."""
+        self._lock = RLock()
+        self.workloads = _Kind(lambda it: str(it["metadata"]["namespace"]).startswith(prefix))
+        self.pods, self.queues, self.nodes = _Kind(), _Kind(), _Kind()
+        kueue = "/apis/kueue.x-k8s.io/v1beta2"
+        mine = f"{RUN_LABEL}={run}"
+        self._watches = [
+            self._watch(client, f"{kueue}/workloads", self.workloads),
+            self._watch(client, "/api/v1/pods", self.pods, mine),
+            self._watch(client, f"{kueue}/clusterqueues", self.queues, mine),
+            self._watch(client, "/api/v1/nodes", self.nodes, mine),
+        ]
+
+    def open(self) -> None:
+        for it in self._watches:
+            it.open()
+
+    def close(self) -> None:
+        for it in self._watches:
+            it.close()
+
+    def workloads_in(self, namespaces: Iterable[str]) -> dict[Key, Object]:
+        """By namespace and name of the job."""
+        with self._lock:
+            wanted = set(namespaces)
+            found = {}
+            for (namespace, _), it in self.workloads.there.items():
+                if namespace in wanted and (owners := it["metadata"].get("ownerReferences")):
+                    found[namespace, str(owners[0]["name"])] = it
+            return found
+
+    def pods_in(self, namespaces: Iterable[str]) -> dict[Key, list[Object]]:
+        """By namespace and name of the job."""
+        with self._lock:
+            wanted = set(namespaces)
+            found: dict[Key, list[Object]] = {}
+            for (namespace, _), it in self.pods.there.items():
+                if namespace in wanted:
+                    found.setdefault((namespace, it["metadata"]["labels"].get(JOB_LABEL, "")), []).append(it)
+            return found
+
+    def queue(self, name: str) -> Object:
+        """Empty where it is not seen yet."""
+        with self._lock:
+            return self.queues.there.get(("", name), {})
+
+    def node(self, name: str) -> Object:
+        with self._lock:
+            return self.nodes.there.get(("", name), {})
+
+    def _watch(self, client: Client, path: str, kind: _Kind, labels: str = "") -> Watch:
+        def reset(objects: Iterable[Object]) -> None:
+            with self._lock:
+                kind.reset(objects)
+
+        def changed(it: Object, there: bool) -> None:
+            with self._lock:
+                kind.changed(it, there)
+
+        return Watch(client, path, reset, changed, labels)
+
+
+def condition(it: Object, kind: str) -> Mapping[str, str]:
+    """A condition of an object; empty where it has none of the kind."""
+    conditions = (it.get("status") or {}).get("conditions") or ()
+    return next((one for one in conditions if one["type"] == kind), {})
+
+
+def is_true(it: Object, kind: str) -> bool:
+    return condition(it, kind).get("status") == "True"
+
+
+def stops(workload: Object) -> int:
+    """How often it lost its quota."""
+    stats = (workload.get("status") or {}).get("schedulingStats") or {}
+    return sum(it.get("count") or 0 for it in stats.get("evictions") or ())
+
+
+def _key(it: Object) -> Key:
+    return it["metadata"].get("namespace", ""), it["metadata"]["name"]
