@@ -14,7 +14,9 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it searches
 
 import typer
 
-from . import adopt, agreement, diff, lab, manifests, show, status, verify, why
+from . import agreement, diff, lab, show, status, verify, why
+from . import import_ as adopt
+from . import render as manifests
 
 OF_LAB = ("lightkube", "httpx2", "psutil", "trustme")  # what the extra `lab` brings
 
