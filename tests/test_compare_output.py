@@ -17,8 +17,8 @@ from strategies import agreements, as_agreement
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.quota.jobs import Job
 from tenancy.review.diff import compare
-from tenancy.review.diff import live_impact as standing
 from tenancy.review.diff.data import as_json
+from tenancy.review.diff.live_impact import standing
 from tenancy.review.diff.markdown import MARKER, MOST, escape, markdown
 from tenancy.review.diff.text import text
 from tenancy.review.fidelity import Scheduler

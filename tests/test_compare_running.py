@@ -16,8 +16,8 @@ from tenancy.quota.jobs import Job
 from tenancy.quota.kueue_model import Oracle
 from tenancy.quota.reclaim import stopped_for
 from tenancy.review.diff import Ask, Limit
-from tenancy.review.diff import live_impact as standing
 from tenancy.review.diff.domains import largest_domains
+from tenancy.review.diff.live_impact import standing
 from tenancy.review.fidelity import Scheduler
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

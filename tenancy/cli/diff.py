@@ -137,8 +137,8 @@ def _standing(
 ) -> Standing:
     from ..cluster import clients, usage
     from ..cluster import connection as reach
-    from ..review.diff import live_impact as standing
     from ..review.diff import running
+    from ..review.diff.live_impact import standing
     from ..review.fidelity import Scheduler as Schedulers
 
     try:

@@ -24,7 +24,7 @@ from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.objects import kai, kueue
 from tenancy.review.diff import Standing, running
-from tenancy.review.diff import live_impact as standing
+from tenancy.review.diff.live_impact import standing
 from tenancy.review.fidelity import Scheduler
 
 from .conftest import plan_of

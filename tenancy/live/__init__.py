@@ -1,1 +1,0 @@
-"""What needs a cluster: reach it, read who has what."""
