@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenancy.agreement.plan import Share
-from tenancy.quota import shortfall
+from tenancy.quota.shortfall import shortfall
 
 SHARES = st.dictionaries(
     st.sampled_from("abcd"),

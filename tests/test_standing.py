@@ -21,9 +21,8 @@ from test_show import many_teams
 
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.nodes import Node
-from tenancy.quota import lending
 from tenancy.quota.kueue_model import Oracle
-from tenancy.quota.lending import POOL, Use, shared_out
+from tenancy.quota.lending import POOL, Use, lending, shared_out
 from tenancy.review.nodes import compare
 from tenancy.status import (
     Attention,
