@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from recorder import run
-from test_same_objects import AGREEMENTS
+from stack_agreements import AGREEMENTS
 
 from components import TenancyAgreement, TenancyAgreementArgs
 from components.objects import WRITE_ANNOTATIONS, written

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from recorder import plain, run
+from stack_agreements import AGREEMENTS
 
 from components import TenancyAgreement, TenancyAgreementArgs
 from components.objects import WRITE_ANNOTATIONS
@@ -24,14 +25,6 @@ from tenancy.review.render import KUEUE_VALUES, rendered
 
 ROOT = Path(__file__).resolve().parents[2]
 KUEUE, KAI = Scheduler.KUEUE, Scheduler.KAI
-AGREEMENTS = {
-    "lab": (ROOT / "tenancy.toml", (KUEUE, KAI)),
-    "departments and prod": (ROOT / "examples" / "departments.toml", (KUEUE, KAI)),
-    "venus": (ROOT / "examples" / "venus.toml", (KUEUE, KAI)),
-    "production": (ROOT / "examples" / "production.toml", (KUEUE, KAI)),
-    "namespaces": (ROOT / "tests" / "agreements" / "namespaces.toml", (KUEUE, KAI)),
-    "one flavor, prod, department": (ROOT / "tests" / "agreements" / "prod-on-kai.toml", (KUEUE, KAI)),
-}
 Objects = dict[str, Any]
 
 

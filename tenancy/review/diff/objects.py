@@ -88,7 +88,7 @@ def _changed(name: str, was: Object, becomes: Object, fields: tuple[Field, ...])
 
 
 _WHEN_DELETED = {
-    # docs/namespaces.md, tests/lab/test_namespaces.py
+    # docs/namespaces.md, tests/on_lab/test_namespaces.py
     "ClusterQueue": "Kueue keeps it until its last job has ended, and admits nothing to it meanwhile; until then its quota counts "
     "beside what others are promised, so lower a team to 0 in an update before the one that it goes with",
     "LocalQueue": "jobs that run go on, jobs that wait in it wait on",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_adopt import by_reference, listed, read
+from imports import by_reference, listed, read
 from typer.testing import CliRunner
 
 from tenancy.cli import app

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_why import CASES, NAMES, answer, case
+from why_cases import CASES, NAMES, answer, case
 
 from tenancy.status.why import NotFound, Snapshot, Wanted, explain, text
 from tenancy.status.why.amounts import amount_in_words, of_pod, quantity, whole

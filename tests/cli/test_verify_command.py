@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import run
 from samples import LAB
-from test_commands import run
 
 from tenancy.cluster.connection import where
 

@@ -12,12 +12,12 @@ import pytest
 from boards import NOW, busy, late, seen, waits
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from large import many_teams
 from prometheus_client.parser import text_string_to_metric_families
 from rich.cells import cell_len
 from rich.console import Console
 from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
-from test_show import many_teams
 
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.nodes import Node

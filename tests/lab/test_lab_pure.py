@@ -206,7 +206,7 @@ def test_what_a_person_can_do_wrong_is_a_sentence(tmp_path: Path, arguments: lis
     done = subprocess.run(
         [sys.executable, "-m", "tenancy", *arguments],
         cwd=tmp_path,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
         check=False,

@@ -193,7 +193,7 @@ def test_up_makes_all_of_it_and_a_second_one_changes_nothing(project: Project) -
 
 
 def test_a_number_changed_by_hand_is_told_and_put_back(project: Project) -> None:
-    """Without a refresh, which Pulumi's own record would need (tests/lab/test_day2.py has it with one)."""
+    """Without a refresh, which Pulumi's own record would need (tests/on_lab/test_day2.py has it with one)."""
     project.up().ok()
     quota = '[{"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/2/nominalQuota", "value": "99"}]'
     project.kubectl("patch", "clusterqueue", "training", "--type=json", f"--patch={quota}")

@@ -7,7 +7,7 @@ import re
 import pytest
 from samples import ROOT
 
-LAB = ROOT / "tests" / "lab"
+LAB = ROOT / "tests" / "on_lab"
 ROWS = [
     [cell.strip() for cell in line.strip("| ").split(" | ")]
     for line in (ROOT / "docs" / "day-2.md").read_text("utf-8").splitlines()

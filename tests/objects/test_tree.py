@@ -1,6 +1,6 @@
 """The rendered Kueue objects are the tree that the oracle counts in: every node, every number, cpu and memory in ratio.
 
-What the tree keeps is told by the properties of the oracle (test_oracle.py) and by a real Kueue (tests/lab).
+What the tree keeps is told by the properties of the oracle (test_kueue_model.py) and by a real Kueue (tests/lab).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 DATA = ROOT.parent / "shared" / "data" / "venus-quotas.csv"  # HeliosData's file, beside a developer's checkout
 

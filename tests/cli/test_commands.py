@@ -9,10 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import run
 from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT, plan
-from typer.testing import CliRunner
 
-from tenancy.cli import app
 from tenancy.review.render import rendered
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -30,11 +29,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tenancy.toml").write_text(LAB)
     return tmp_path
-
-
-def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    return result.exit_code, result.stdout, result.stderr
 
 
 # --- check ----------------------------------------------------------------------------------------------------------
@@ -111,7 +105,7 @@ def test_check_loads_no_cluster_client(here: Path) -> None:
     """It answers in half the time of one that does."""
     text = "import sys; from tenancy.cli import app; app(['check'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
-    assert not {"lightkube", "rich.table", "tenancy.review.nodes", "tenancy.live", "tenancy.lab"} & set(
+    assert not {"lightkube", "rich.table", "tenancy.review.nodes", "tenancy.cluster", "tenancy.lab"} & set(
         done.stdout.split()
     )
 

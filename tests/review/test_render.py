@@ -14,13 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from renders import ONE, OTHER
 from samples import LAB, PRODUCTION, ROOT, plan
 
 from tenancy.review import atomic_replace as swap
 from tenancy.review.render import HEADER, Difference, RenderRefused, differences, rendered, write
-
-ONE = rendered(plan(LAB))
-OTHER = rendered(plan(LAB.replace("lendable = 8", "lendable = 4").replace("[teams.inference]", "[teams.serving]")))
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -195,8 +193,8 @@ def test_a_file_that_should_not_be_there_is_a_difference(tmp_path: Path) -> None
 LOOP = """
 import sys; sys.path[:0] = sys.argv[2:]
 from pathlib import Path
-from test_render import ONE, OTHER
-from tenancy.render import write
+from renders import ONE, OTHER
+from tenancy.review.render import write
 print("ready", flush=True)
 while True:
     write(Path(sys.argv[1]), ONE)

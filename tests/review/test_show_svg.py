@@ -16,10 +16,10 @@ from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 from hypothesis import given, settings
+from large import FILES, many_teams, plan_of
 from rich.cells import cell_len
 from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
-from test_show import FILES, many_teams, plan_of
 
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.review.show.svg import draw

@@ -4,39 +4,26 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from imports import by_reference, read
 from samples import LAB, PRODUCTION, ROOT, number, plan
 from strategies import agreements, as_agreement
 
-from tenancy.agreement import load, loads
+from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kai, kueue
 from tenancy.objects.access import namespaces as access
 from tenancy.objects.configuration import chart_values
 from tenancy.objects.identity import reference
 from tenancy.review import importing as adopt
-from tenancy.review.importing import Adoption, Fate, NothingThere
+from tenancy.review.importing import NothingThere
 
 SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-
-
-def by_reference(objects: Iterable[Any]) -> dict[str, Any]:
-    return {reference(it): it for it in objects}
-
-
-def read(objects: Iterable[Any], **how: Any) -> Adoption:
-    found = adopt.adopt(objects, source="a test", **how)
-    assert loads(found.text).agreement == found.agreement, "the file is the agreement"
-    return found
-
-
-def listed(found: Adoption) -> dict[str, tuple[Fate, Any]]:
-    return {f"{it.reference} {it.path}".strip(): (it.fate, it.becomes) for it in found.unsaid}
 
 
 # --- our own objects come back --------------------------------------------------------------------------------------

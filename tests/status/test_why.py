@@ -1,23 +1,17 @@
-"""`why` on cases that were recorded on a real Kueue and a real KAI: tests/why/NAME.json is what was read, NAME.txt what is said.
+"""`why` on cases that were recorded on a real Kueue and a real KAI: tests/status/why/NAME.json is what was read, NAME.txt what is said.
 
-A text that changes on purpose is written anew: `WHY_WRITE=1 pytest tests/test_why.py`. It is then read aloud.
+A text that changes on purpose is written anew: `WHY_WRITE=1 pytest tests/status/test_why.py`. It is then read aloud.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
-from datetime import datetime
-from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
+from why_cases import CASES, NAMES, answer, case
 
-from tenancy.agreement import load
-from tenancy.agreement.plan import Plan, make_plan
-from tenancy.status.why import Answer, Snapshot, Wanted, explain, text
+from tenancy.status.why import Answer, Snapshot, explain, text
 from tenancy.status.why.case import Case
 from tenancy.status.why.find import find
 from tenancy.status.why.history import Story
@@ -27,29 +21,8 @@ from tenancy.status.why.model import State
 from tenancy.status.why.reasons import match
 from tenancy.status.why.table import EVICT, KAI, KUEUE
 
-CASES = Path(__file__).parent / "why"
-NAMES = sorted(it.stem for it in CASES.glob("*.json"))
 # Rows of which no case is recorded, and why. Nothing else may be missing.
 UNRECORDED: dict[str, str] = {}
-
-
-@cache
-def plan_of(name: str) -> Plan:
-    agreement = load(str(CASES / f"{name}.toml")).agreement
-    assert agreement
-    return make_plan(agreement)
-
-
-@cache
-def case(name: str) -> tuple[Plan, Snapshot, Wanted, str]:
-    body: dict[str, Any] = json.loads((CASES / f"{name}.json").read_text())
-    snapshot = Snapshot(datetime.fromisoformat(body["now"]), body["objects"])
-    return plan_of(body["agreement"]), snapshot, Wanted.parse(body["wanted"]), body["scheduler"]
-
-
-@cache
-def answer(name: str) -> Answer:
-    return explain(*case(name))
 
 
 def stopped_by(name: str) -> Iterator[str]:

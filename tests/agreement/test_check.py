@@ -227,7 +227,7 @@ def test_what_is_wrong_with_a_team_is_said(case: str) -> None:
     ],
 )
 def test_whose_jobs_prod_stops_first_is_said_where_a_team_has_prod(layout: str, says: list[str]) -> None:
-    """tests/lab/test_production.py shows that it is so."""
+    """tests/on_lab/test_production.py shows that it is so."""
     text = ONE_FLAVOR.replace("[flavors", f'guarantee_on = "{layout}"\n[flavors', 1) + TEAM
     assert findings(text) == []
     (advice,) = findings(text + "prod = 8")

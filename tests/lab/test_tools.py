@@ -100,7 +100,7 @@ def test_a_second_clone_with_the_same_pins_builds_nothing(machine: Path) -> None
     tools.require(["kueue"], console=quiet())
     before = len(builds(machine))
     code = "from tenancy.lab import tools; print(tools.require(['kueue'])['kueue'])"
-    where = Path(__file__).parents[1]
+    where = Path(__file__).parents[2]
     other = subprocess.run([sys.executable, "-c", code], cwd=where, capture_output=True, text=True, check=True)
     assert Path(other.stdout.strip()).exists()
     assert len(builds(machine)) == before
