@@ -18,7 +18,8 @@ from tenancy.agreement import Agreement, check, errors
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import access, kai, kueue
 from tenancy.objects.access import Namespaces
-from tenancy.review.fidelity import Level, Scheduler, subjects_text, verdicts
+from tenancy.objects.schedulers import Scheduler
+from tenancy.review.fidelity import Level, subjects_text, verdicts
 
 from .hardware import GpuFlavor, GpuFlavorArgs, TopologyTree, TopologyTreeArgs
 from .namespace import TeamNamespace, TeamNamespaceArgs

@@ -14,7 +14,7 @@ from tenancy.agreement import Agreement
 from tenancy.agreement.plan import Plan
 from tenancy.objects import access
 from tenancy.objects.access import Namespaces
-from tenancy.review.fidelity import Scheduler
+from tenancy.objects.schedulers import Scheduler
 
 from .objects import named, register
 from .source import plan_of

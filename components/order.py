@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from tenancy.agreement.quantity import parse_milli
 from tenancy.objects.identity import reference
+from tenancy.text.quantity import parse_milli
 
 from .objects import Object, written
 

@@ -15,7 +15,7 @@ from typing import Any
 import pulumi
 
 from tenancy.objects.access import Namespaces
-from tenancy.review.fidelity import Scheduler
+from tenancy.objects.schedulers import Scheduler
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ import pulumi
 from tenancy.agreement import Agreement
 from tenancy.agreement.plan import Plan, TeamPlan
 from tenancy.objects import kai, kueue
-from tenancy.review.fidelity import Scheduler
+from tenancy.objects.schedulers import Scheduler
 
 from .objects import KubernetesObject, Object, named, register
 from .source import plan_of

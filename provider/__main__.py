@@ -16,7 +16,7 @@ from pulumi.provider.server import ComponentInitError
 import components
 from tenancy.agreement import Agreement
 from tenancy.objects.access import Namespaces
-from tenancy.review.fidelity import Scheduler
+from tenancy.objects.schedulers import Scheduler
 
 
 class AgreementSource(TypedDict):

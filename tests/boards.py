@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tenancy.agreement.plan import Plan
+from tenancy.objects.schedulers import Place
 from tenancy.quota.kueue_model import Oracle
 from tenancy.quota.lending import Use
 from tenancy.status import Board, Eviction, Kind, Seen, Short, Waiting, board
-from tenancy.verify.checks.model import Place
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

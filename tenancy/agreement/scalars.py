@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
 
-from . import quantity
+from ..text import quantity
 
 MAX_AMOUNT = 10**9
 SCALAR, TABLE = "(scalar)", "(table)"

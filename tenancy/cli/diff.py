@@ -14,8 +14,8 @@ from .status import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from ..agreement.plan import Plan
+    from ..objects.schedulers import Scheduler as Schedulers
     from ..review.diff import Difference, Standing
-    from ..review.fidelity import Scheduler as Schedulers
 
 
 class FailOn(StrEnum):
@@ -124,7 +124,7 @@ def _plans(old: str, new: str) -> tuple[Plan, Plan]:
 
 
 def _schedulers(given: list[str] | None) -> list[Schedulers]:
-    from ..review.fidelity import Scheduler as Schedulers
+    from ..objects.schedulers import Scheduler as Schedulers
 
     for name in given or ():
         if name not in set(Schedulers):
@@ -137,9 +137,9 @@ def _standing(
 ) -> Standing:
     from ..cluster import clients, usage
     from ..cluster import connection as reach
+    from ..objects.schedulers import Scheduler as Schedulers
     from ..review.diff import running
     from ..review.diff.live_impact import standing
-    from ..review.fidelity import Scheduler as Schedulers
 
     try:
         client = clients.connect(kubeconfig, context)

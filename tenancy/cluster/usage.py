@@ -20,8 +20,8 @@ from ..agreement.hardware import Hardware, Unit
 from ..agreement.plan import Plan
 from ..objects import kai
 from ..objects.kueue import PROD_SUFFIX
+from ..objects.schedulers import Place
 from ..quota.lending import POOL, Use, lending
-from ..verify.checks.model import Place
 from .clients import ClusterQueue, KaiQueue
 
 if TYPE_CHECKING:

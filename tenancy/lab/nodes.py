@@ -20,8 +20,8 @@ from lightkube.resources.core_v1 import Node
 from ..agreement.hardware import FLAVOR_LABEL, Hardware
 from ..agreement.mig import GPU, PRODUCT_LABEL
 from ..agreement.plan import Plan
-from ..agreement.quantity import bytes_text, count_text, milli_text
 from ..objects.kai import NODE_POOL, pool
+from ..text.quantity import bytes_text, count_text, milli_text
 
 HOSTNAME = "kubernetes.io/hostname"
 MADE_FROM = "tenancy.dev/made-from"  # annotation: a digest of the node's description, to see what has changed

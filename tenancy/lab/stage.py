@@ -20,10 +20,10 @@ from lightkube.types import CascadeType
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, TeamPlan
-from ..agreement.quantity import bytes_text, milli_text
 from ..cluster import usage
 from ..cluster.clients import LocalQueue
 from ..objects import kai
+from ..text.quantity import bytes_text, milli_text
 from .folder import LabError
 
 SCENE_LABEL = "tenancy.dev/scene"

@@ -25,7 +25,7 @@ from typing import Any
 
 from ..agreement.hardware import HOSTNAME, Hardware
 from ..agreement.plan import DepartmentPlan, Plan, TeamPlan, TopologyPlan
-from ..agreement.quantity import milli_text
+from ..text.quantity import milli_text
 from .identity import AGREEMENT_LABEL
 from .quotas import Amounts, resource_quotas
 

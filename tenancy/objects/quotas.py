@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan
-from ..agreement.quantity import bytes_text, count_text, milli_text
+from ..text.quantity import bytes_text, count_text, milli_text
 
 Amounts = Mapping[str, int]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..agreement.plan import Plan
-from ..agreement.quantity import bytes_text, milli_text, parse_bytes, parse_milli
 from ..objects import kai, kueue
 from ..objects.identity import AGREEMENT_LABEL
 from ..objects.quotas import resource_quotas
+from ..text.quantity import bytes_text, milli_text, parse_bytes, parse_milli
 
 GROUPS = (kueue.API_VERSION.partition("/")[0], kai.API_VERSION.partition("/")[0])
 QUEUES = ("Cohort", "ClusterQueue", "Queue")  # what holds a promise; a LocalQueue only leads to one

@@ -18,9 +18,9 @@ from datetime import datetime, timedelta
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, Share, TeamPlan
 from ..objects.kai import parts
+from ..objects.schedulers import Place
 from ..quota.lending import POOL, Loan, Use, lending
 from ..review.nodes import FlavorSupply
-from ..verify.checks.model import Place
 from .model import Attention, Board, Eviction, FlavorStanding, Kind, Part, Seen, Short, Standing, Waiting
 from .words import duration, jobs
 

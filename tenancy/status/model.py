@@ -9,9 +9,9 @@ from enum import StrEnum
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, Share, TeamPlan
+from ..objects.schedulers import Place
 from ..quota.lending import Use
 from ..review.nodes import FlavorSupply, Report
-from ..verify.checks.model import Place
 
 
 class Attention(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from ..quota.lending import POOL
-from ..verify.evidence.words import plain
+from ..text.plain import plain
 from .model import Part
 
 MOST_NAMES = 2  # in a cell

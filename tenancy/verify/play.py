@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ..agreement.quantity import bytes_text
-from .checks.model import Check, Jobs, Place, Step
+from ..objects.schedulers import Place
+from ..text.quantity import bytes_text
+from .checks.model import Check, Jobs, Step
 from .evidence.model import Condition, Outcome, StepSeen, Verdict
 from .expect import Seen, faults
 from .players.sandbox import JobState, NotKept, NotRunnable, Phase, Refused, Replica

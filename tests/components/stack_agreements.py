@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from samples import ROOT
 
-from tenancy.review.fidelity import Scheduler
+from tenancy.objects.schedulers import Scheduler
 
 KUEUE, KAI = Scheduler.KUEUE, Scheduler.KAI
 

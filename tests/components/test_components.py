@@ -27,7 +27,7 @@ from components.order import put_back
 from tenancy.agreement import Agreement, loads
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kueue
-from tenancy.review.fidelity import Scheduler
+from tenancy.objects.schedulers import Scheduler
 
 BOTH = (Scheduler.KUEUE, Scheduler.KAI)
 TEXT = """

@@ -20,7 +20,7 @@ from tenancy.objects import access
 from tenancy.objects.access import Namespaces
 from tenancy.objects.identity import kind_of, reference
 from tenancy.objects.manifest import dump_all
-from tenancy.review.fidelity import Scheduler
+from tenancy.objects.schedulers import Scheduler
 from tenancy.review.render import KUEUE_VALUES, rendered
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,7 @@ from pulumi.runtime import set_all_config
 from components import Settings, TenancyAgreementArgs
 from tenancy.agreement import load
 from tenancy.objects.access import Namespaces
-from tenancy.review.fidelity import Scheduler
+from tenancy.objects.schedulers import Scheduler
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from samples import LAB, plan
 
-from tenancy.agreement.quantity import parse_bytes, parse_milli
 from tenancy.lab.manifests import fake_gpu_topology
 from tenancy.lab.nodes import domains, nodes
 from tenancy.objects import kai
+from tenancy.text.quantity import parse_bytes, parse_milli
 
 MIXED = """
 [cluster]

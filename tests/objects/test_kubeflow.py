@@ -10,9 +10,9 @@ import pytest
 import yaml
 from samples import ONE_FLAVOR, PRODUCTION, ROOT, kueue_objects, plan
 
-from tenancy.agreement.quantity import parse_bytes
 from tenancy.objects import access
 from tenancy.objects.access import Namespaces
+from tenancy.text.quantity import parse_bytes
 
 TWO = (
     ONE_FLAVOR

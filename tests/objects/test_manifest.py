@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
 
 from tenancy.agreement.names import UNWRITABLE
-from tenancy.agreement.quantity import bytes_text, count_text, milli_text, parse_bytes, parse_milli
 from tenancy.objects import kai, kueue
 from tenancy.objects.manifest import dump_all
+from tenancy.text.quantity import bytes_text, count_text, milli_text, parse_bytes, parse_milli
 
 KUBECTL = Path(sys.executable).parent / "kubectl"
 

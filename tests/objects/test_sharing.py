@@ -8,8 +8,9 @@ from samples import ONE_FLAVOR, findings, kueue_objects, plan
 
 from tenancy.lab import tools
 from tenancy.objects import configuration
+from tenancy.objects.schedulers import Scheduler
 from tenancy.review import fidelity
-from tenancy.review.fidelity import Level, Scheduler
+from tenancy.review.fidelity import Level
 from tenancy.review.render import KUEUE_VALUES, rendered
 
 FAIR = "[sharing]\npolicy = 'fair'\n"

@@ -19,9 +19,9 @@ from lightkube.types import CascadeType
 
 from tenancy.agreement.hardware import Hardware
 from tenancy.agreement.plan import Plan
-from tenancy.agreement.quantity import bytes_text, milli_text
 from tenancy.cluster.clients import LocalQueue, Workload
 from tenancy.objects import kueue
+from tenancy.text.quantity import bytes_text, milli_text
 
 PATIENCE = 120.0  # seconds; on an idle machine of two cores the slowest wait takes about ten
 EVERY = 0.2  # seconds between two looks

@@ -23,9 +23,9 @@ from tenancy.cluster.clients import KaiQueue, LocalQueue, connect
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.objects import kai, kueue
+from tenancy.objects.schedulers import Scheduler
 from tenancy.review.diff import Standing, running
 from tenancy.review.diff.live_impact import standing
-from tenancy.review.fidelity import Scheduler
 
 from .conftest import plan_of
 from .kai_jobs import Jobs

@@ -21,7 +21,7 @@ from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
 from tenancy.objects.access import Namespaces
-from tenancy.review.fidelity import Scheduler
+from tenancy.objects.schedulers import Scheduler
 
 from .stacks import ROOT, Project, lacking
 

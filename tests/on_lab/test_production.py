@@ -16,11 +16,11 @@ from lightkube.resources.core_v1 import Node
 
 from tenancy.agreement.mig import slices_per_gpu
 from tenancy.agreement.plan import GuaranteeOn, Plan
-from tenancy.agreement.quantity import milli_text
 from tenancy.cluster.clients import ClusterQueue, ResourceFlavor, connect
 from tenancy.lab import lab, nodes
 from tenancy.lab.cluster import apply
 from tenancy.objects import kueue
+from tenancy.text.quantity import milli_text
 
 from .conftest import plan_of
 from .stacks import ROOT, Project

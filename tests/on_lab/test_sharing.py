@@ -15,13 +15,13 @@ from lightkube.resources.core_v1 import Namespace
 from lightkube.types import CascadeType
 
 from tenancy.agreement.plan import Plan
-from tenancy.agreement.quantity import bytes_text, milli_text
 from tenancy.cluster import usage
 from tenancy.cluster.clients import LocalQueue, connect
 from tenancy.lab import lab, processes
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.lab.folder import Folder
 from tenancy.objects import kueue
+from tenancy.text.quantity import bytes_text, milli_text
 
 from .conftest import plan_of
 from .stacks import KINDS

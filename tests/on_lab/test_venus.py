@@ -21,10 +21,10 @@ from lightkube.resources.core_v1 import Namespace, Pod
 from lightkube.types import CascadeType
 
 from tenancy.agreement.plan import Plan
-from tenancy.agreement.quantity import bytes_text, milli_text
 from tenancy.cluster import usage
 from tenancy.cluster.clients import ClusterQueue, LocalQueue, Workload, connect
 from tenancy.lab import lab
+from tenancy.text.quantity import bytes_text, milli_text
 
 from .conftest import plan_of
 from .stacks import ROOT, Project

@@ -17,7 +17,6 @@ from lightkube.resources.core_v1 import Namespace, Pod
 from lightkube.types import CascadeType
 
 from tenancy.agreement.plan import Plan
-from tenancy.agreement.quantity import bytes_text, milli_text
 from tenancy.cluster import read_nodes as nodes
 from tenancy.cluster.api import Api
 from tenancy.cluster.clients import ClusterQueue, LocalQueue, Workload, connect
@@ -25,6 +24,7 @@ from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
 from tenancy.objects import access, kueue
+from tenancy.text.quantity import bytes_text, milli_text
 from tenancy.verify.checks.kueue import kueue_checks
 from tenancy.verify.checks.select import select
 from tenancy.verify.clean import leftovers

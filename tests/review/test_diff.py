@@ -12,11 +12,11 @@ from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT, plan
 from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import make_plan
+from tenancy.objects.schedulers import Scheduler
 from tenancy.review.diff import Difference, Fate, Limit, Party, compare
 from tenancy.review.diff.facts import renamed
 from tenancy.review.diff.owners import owners
 from tenancy.review.diff.words import story
-from tenancy.review.fidelity import Scheduler
 
 VENUS = ROOT / "examples" / "venus.toml"
 VENUS_LATER = ROOT / "examples" / "venus-2020-07-21.toml"

@@ -15,13 +15,13 @@ from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects.schedulers import Scheduler
 from tenancy.quota.jobs import Job
 from tenancy.review.diff import compare
 from tenancy.review.diff.data import as_json
 from tenancy.review.diff.live_impact import standing
 from tenancy.review.diff.markdown import MARKER, MOST, escape, markdown
 from tenancy.review.diff.text import text
-from tenancy.review.fidelity import Scheduler
 
 GITHUB = 65_536  # characters of a comment
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
 
-from tenancy.review.fidelity import Level, Scheduler, Verdict, markdown, refused, verdicts
+from tenancy.objects.schedulers import Scheduler
+from tenancy.review.fidelity import Level, Verdict, markdown, refused, verdicts
 
 
 def found(text: str, scheduler: Scheduler, promise: str) -> dict[str, Verdict]:

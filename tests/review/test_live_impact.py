@@ -12,13 +12,13 @@ from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.nodes import Node
+from tenancy.objects.schedulers import Scheduler
 from tenancy.quota.jobs import Job
 from tenancy.quota.kueue_model import Oracle
 from tenancy.quota.reclaim import stopped_for
 from tenancy.review.diff import Ask, Limit
 from tenancy.review.diff.domains import largest_domains
 from tenancy.review.diff.live_impact import standing
-from tenancy.review.fidelity import Scheduler
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 # 32 GPUs, nobody keeps anything back.

@@ -21,6 +21,7 @@ from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.nodes import Node
+from tenancy.objects.schedulers import Place
 from tenancy.quota.kueue_model import Oracle
 from tenancy.quota.lending import POOL, Use, lending, shared_out
 from tenancy.review.nodes import compare
@@ -39,7 +40,6 @@ from tenancy.status import (
     terminal,
 )
 from tenancy.status.words import duration, short_text
-from tenancy.verify.checks.model import Place
 
 MANY = settings(max_examples=80, deadline=None)
 # 40 GPUs, 36 guaranteed; a and b are a department's.

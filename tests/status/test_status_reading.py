@@ -18,12 +18,12 @@ from tenancy.cluster.clients import ClusterQueue, Cohort, KaiQueue, LocalQueue, 
 from tenancy.cluster.usage import NotThere
 from tenancy.objects import kai, kueue
 from tenancy.objects.identity import RUN_LABEL
+from tenancy.objects.schedulers import Place
 from tenancy.quota.lending import Use
 from tenancy.status import Kind
 from tenancy.status.reading import kueue as of_kueue
 from tenancy.status.reading.ask import Asked, Read
 from tenancy.status.reading.objects import changed, changes
-from tenancy.verify.checks.model import Place
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 KINDS = {"ClusterQueue": ClusterQueue, "Cohort": Cohort, "ResourceFlavor": ResourceFlavor, "Queue": KaiQueue}

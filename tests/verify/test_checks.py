@@ -11,10 +11,11 @@ from samples import LAB, PRODUCTION, ROOT, plan
 from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects.schedulers import Place
 from tenancy.quota.kueue_model import Oracle
 from tenancy.verify.checks.kinds import KINDS
 from tenancy.verify.checks.kueue import kueue_checks
-from tenancy.verify.checks.model import Check, Jobs, Place, Scheduler, Step
+from tenancy.verify.checks.model import Check, Jobs, Scheduler, Step
 
 VENUS = (ROOT / "examples" / "venus.toml").read_text()
 DEPARTMENTS = (ROOT / "examples" / "departments.toml").read_text()

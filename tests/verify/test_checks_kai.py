@@ -12,9 +12,10 @@ from strategies import agreements, as_agreement
 from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects.kai.amounts import limit_in_shared, parts
+from tenancy.objects.schedulers import Place
 from tenancy.verify.checks.kai import kai_checks
 from tenancy.verify.checks.kinds import KINDS
-from tenancy.verify.checks.model import Check, Jobs, Place, Scheduler
+from tenancy.verify.checks.model import Check, Jobs, Scheduler
 from tenancy.verify.players import kai_objects
 
 DEPARTMENTS = (

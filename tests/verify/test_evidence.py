@@ -15,13 +15,14 @@ from rich.console import Console
 from runs import HOSTILE, VERDICTS, check, hostile, outcome, run
 from samples import ROOT
 
+from tenancy.text.plain import plain
 from tenancy.verify.checks.model import Scheduler
 from tenancy.verify.evidence import document, terminal, timeline
 from tenancy.verify.evidence.junit import junit
 from tenancy.verify.evidence.matrix import matrix
 from tenancy.verify.evidence.model import Condition, Event, Held, Run, Verdict
 from tenancy.verify.evidence.page import page
-from tenancy.verify.evidence.words import plain, said, summary
+from tenancy.verify.evidence.words import said, summary
 
 
 def of(it: Run, verdict: Verdict) -> list[str]:

@@ -11,9 +11,9 @@ from browser import Opened, chromium, opened
 from playwright.sync_api import Browser, expect
 from runs import HOSTILE, hostile, run
 
+from tenancy.text.plain import plain
 from tenancy.verify.evidence.model import Run, Verdict
 from tenancy.verify.evidence.page import page
-from tenancy.verify.evidence.words import plain
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...text.quantity import MAX_QUANTITY
 from ..findings import Finding, Path
 from ..hardware import amount_path, by_flavor, resolve
 from ..model import Agreement
-from ..quantity import MAX_QUANTITY
 
 
 @dataclass(frozen=True, slots=True)

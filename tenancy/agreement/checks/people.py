@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...text.quantity import MAX_QUANTITY
 from ..findings import Finding, Path, Severity, dotted
 from ..model import Agreement, Team
 from ..names import NAMESPACE, name_problem, text_problem
-from ..quantity import MAX_QUANTITY
 from .flavors import nearest
 
 # The namespace operator leaves these out, and so do our rules, but for `default`, where nobody has GPUs (decision 21).

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...agreement.plan import Plan, TeamPlan
-from ...agreement.quantity import bytes_text, count_text, milli_text
+from ...text.quantity import bytes_text, count_text, milli_text
 from ..identity import AGREEMENT_LABEL
 
 MEBIBYTE = 2**20

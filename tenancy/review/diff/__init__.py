@@ -10,8 +10,8 @@ from collections.abc import Collection
 
 from ...agreement.plan import Plan
 from ...objects.access import Namespaces
+from ...objects.schedulers import Scheduler
 from ...quota.jobs import Job
-from ..fidelity import Scheduler
 from .balance import Balance, Party, Side, balances
 from .facts import Fact, facts
 from .gangs import Gang, Limit, LostLevel, lost_levels, smaller

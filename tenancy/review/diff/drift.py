@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...agreement.plan import Plan, TeamPlan
-from ...agreement.quantity import parse_milli
 from ...objects.identity import FIELD_MANAGER, reference
 from ...objects.kueue import PROD_SUFFIX
+from ...text.quantity import parse_milli
 from .objects import differing
 from .words import POOL
 

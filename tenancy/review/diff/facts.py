@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...agreement.plan import Plan, TeamPlan
-from ...agreement.quantity import bytes_text, milli_text
 from ...objects import configuration
+from ...text.quantity import bytes_text, milli_text
 
 NONE = "none"
 

@@ -21,7 +21,7 @@ from enum import StrEnum
 
 from ...agreement.plan import Plan, TeamPlan
 from ...objects.kai.amounts import UNLIMITED, limit_in_shared, parts, shared_quota
-from ..fidelity import Scheduler
+from ...objects.schedulers import Scheduler
 
 
 class Limit(StrEnum):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ...agreement.plan import Plan
-from ..fidelity import Level, Scheduler, verdicts
+from ...objects.schedulers import Scheduler
+from ..fidelity import Level, verdicts
 from .model import Kept
 
 _Key = tuple[Scheduler, str, str]

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...agreement.plan import Plan
+from ...objects.schedulers import Scheduler
 from ...quota.jobs import Job
 from ...quota.reclaim import stopped_for
-from ..fidelity import Scheduler
 from .domains import Domains, LostDomain, lost_domains
 
 

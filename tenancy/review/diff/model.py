@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...agreement.plan import Plan
-from ..fidelity import Level, Scheduler
+from ...objects.schedulers import Scheduler
+from ..fidelity import Level
 from .balance import Balance
 from .facts import Fact
 from .gangs import Gang, LostLevel

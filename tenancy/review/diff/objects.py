@@ -17,7 +17,7 @@ from ...objects import access, kai, kueue
 from ...objects import immutable as fixed
 from ...objects.access import Namespaces
 from ...objects.identity import kind_of, reference
-from ..fidelity import Scheduler
+from ...objects.schedulers import Scheduler
 
 Object = Mapping[str, Any]
 Field = tuple[str, str, str]

@@ -15,8 +15,8 @@ from contextlib import suppress
 from typing import Any
 
 from ...agreement.plan import Plan
-from ...agreement.quantity import milli_text, parse_milli
 from ...objects.kueue import PROD_SUFFIX
+from ...text.quantity import milli_text, parse_milli
 from .words import listed
 
 Object = Mapping[str, Any]

@@ -24,8 +24,8 @@ from ...cluster.preflight import covers
 from ...cluster.usage import NotThere
 from ...objects import kai, kueue
 from ...objects.identity import reference
+from ...objects.schedulers import Scheduler
 from ...quota.jobs import Job
-from ..fidelity import Scheduler
 from .domains import Domains, largest_domains
 
 PAGE = 500

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 from ...agreement.plan import Plan
 from ...objects.kai import refusal
+from ...objects.schedulers import Scheduler
 from . import kai, kueue
 from .report import markdown, subjects_text
-from .verdict import REFUSED, Level, Scheduler, Verdict
+from .verdict import REFUSED, Level, Verdict
 
-__all__ = ["Level", "Scheduler", "Verdict", "markdown", "refused", "subjects_text", "verdicts"]
+__all__ = ["Level", "Verdict", "markdown", "refused", "subjects_text", "verdicts"]
 
 _ORDER = ("guaranteed", "lendable", "borrowable", "prod")
 

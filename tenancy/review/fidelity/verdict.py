@@ -6,17 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ...agreement.plan import Plan
+from ...objects.schedulers import Scheduler
 
 
 class Level(StrEnum):
     EXACT = "exact"
     APPROXIMATE = "approximate"
     REFUSED = "refused"
-
-
-class Scheduler(StrEnum):
-    KUEUE = "kueue"
-    KAI = "kai"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from ...agreement import Agreement, Finding, errors, validate
 from ...agreement.hardware import CPU_PER_GPU, MEBIBYTE, MEMORY_PER_GPU
 from ...agreement.mig import GEOMETRY, PRODUCT_LABEL
 from ...agreement.model import MAX_NODES
-from ...agreement.quantity import bytes_text, milli_text
+from ...text.quantity import bytes_text, milli_text
 from .draft import DEFAULT_MEMORY_PER_CPU, DEFAULT_TEAM_LABEL, Draft, FlavorDraft, Shape, ShareDraft, TeamDraft
 from .kueue import SLICE, NothingThere
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from ...agreement.findings import Finding, Path, Severity
 from ...agreement.hardware import FLAVOR_LABEL, Hardware
 from ...agreement.mig import PRODUCT_LABEL
-from ...agreement.quantity import milli_text
 from ...cluster.nodes import Node, Placed, has, is_gpu, strange_taints, units
+from ...text.quantity import milli_text
 
 T = TypeVar("T")
 NAMES_SHOWN = 4

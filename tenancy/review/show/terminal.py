@@ -7,8 +7,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ...agreement.plan import Plan
-from ...agreement.quantity import bytes_text, milli_text
 from ...objects import kai, kueue
+from ...text.quantity import bytes_text, milli_text
 from .. import fidelity
 from .facts import kinds
 from .tree import Node, cohort_tree

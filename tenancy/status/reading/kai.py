@@ -21,8 +21,8 @@ from ...agreement.plan import Plan
 from ...cluster.clients import KaiQueue
 from ...cluster.usage import NotThere, kai_places, kai_uses
 from ...objects import kai
+from ...objects.schedulers import Place
 from ...review.diff.running import POD_GROUP, QUEUE_LABEL, asks
-from ...verify.checks.model import Place
 from .. import Eviction, Short, Waiting
 from . import objects
 from .ask import Asked, Read, times

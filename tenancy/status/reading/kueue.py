@@ -23,8 +23,8 @@ from ...cluster.clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor,
 from ...cluster.usage import NotThere, kueue_places, kueue_uses
 from ...objects import kueue
 from ...objects.identity import RUN_LABEL
+from ...objects.schedulers import Place
 from ...quota.lending import Use
-from ...verify.checks.model import Place
 from .. import Eviction, Kind, Short, Waiting
 from . import objects
 from .ask import HOUR, Asked, Read, asks, conditions, moment, times, whole

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
-from ...agreement.quantity import BINARY, DECIMAL, bytes_text, milli_text
+from ...text.quantity import BINARY, DECIMAL, bytes_text, milli_text
 
 _QUANTITY = re.compile(
     r"([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3})|(n|u|m|Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E))?", re.ASCII

@@ -13,7 +13,8 @@ from math import gcd
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
-from .model import Check, Jobs, Place, Scheduler, Step
+from ...objects.schedulers import Place
+from .model import Check, Jobs, Scheduler, Step
 
 MOST_JOBS = 8  # of one group, where its amounts allow
 

@@ -7,9 +7,10 @@ from math import gcd
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
+from ...objects.schedulers import Place
 from ...quota.kueue_model import Oracle
 from .builder import Sizes, Story, node_of, one, others, queue_of, sizes, teams
-from .model import Check, Place
+from .model import Check
 from .pressure import Borrowing, asking, certain, from_all, holders, told
 
 

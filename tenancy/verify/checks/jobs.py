@@ -8,9 +8,10 @@ from math import gcd
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
+from ...objects.schedulers import Place
 from ...quota.kueue_model import Oracle
 from .builder import MOST_JOBS, Sizes, Story, not_run, one, others, queue_of, sizes
-from .model import Check, Jobs, Place
+from .model import Check, Jobs
 
 MOST_LEVELS = 4
 OF_OUR_OWN = 100  # the higher priority where the agreement has none

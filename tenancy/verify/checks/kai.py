@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from ...agreement.plan import Plan, TeamPlan
 from ...objects import kai
+from ...objects.schedulers import Place
 from .kai_field import Field, fields, label
 from .kai_flavor import of_flavor
-from .model import Check, Jobs, Place, Step
+from .model import Check, Jobs, Step
 
 NOT_PREEMPTIBLE = "Non-preemptible workload is over quota"
 

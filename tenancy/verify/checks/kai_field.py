@@ -16,7 +16,8 @@ from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, Share, TeamPlan
 from ...objects import kai
 from ...objects.kai.amounts import UNLIMITED, Parts, limit_in_shared, parts, per_unit
-from .model import Check, Jobs, Place, Scheduler, Step
+from ...objects.schedulers import Place
+from .model import Check, Jobs, Scheduler, Step
 
 MOST_JOBS = 8  # of a group; where the numbers allow it jobs are larger than that
 DEFAULT = 50  # the priority of a job that names none: `train`

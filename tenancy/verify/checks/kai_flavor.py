@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ...agreement.hardware import HOSTNAME
 from ...agreement.mig import GPU
 from ...agreement.plan import TeamPlan
+from ...objects.schedulers import Place
 from .kai_field import Field, label
-from .model import Check, Jobs, Place, Step
+from .model import Check, Jobs, Step
 
 LOW, HIGH = 50, 75  # KAI's classes `train` and `build-preemptible`
 HALF = "0.5"

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 
 from ...agreement.model import Machines
 from ...agreement.plan import Plan, TeamPlan
-from ...agreement.quantity import bytes_text
 from ...objects.access import quotas
+from ...text.quantity import bytes_text
 from .model import Check, Jobs, Machine, Scheduler, Step
 
 MEMORY = "requests.memory"

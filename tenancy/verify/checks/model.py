@@ -12,20 +12,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from ...objects.schedulers import Place
+
 
 class Scheduler(StrEnum):
     KUEUE = "kueue"
     KAI = "kai"
     KUBEVIRT = "kubevirt"
-
-
-class Place(StrEnum):
-    """Which of a team's queues a job goes to."""
-
-    REGULAR = "regular"
-    PROD = "prod"
-    RESERVED = "reserved"
-    """KAI only: what the team never lends stands in a queue of its own."""
 
 
 class After(StrEnum):

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
+from ...objects.schedulers import Place
 from ...quota.kueue_model import Oracle
 from .builder import Story, one, others, queue_of, sizes, teams
 from .jobs import levels
-from .model import Check, Place
+from .model import Check
 
 
 def checks(plan: Plan) -> Iterator[Check]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from ...text.plain import plain
 from .model import Outcome, Run, Verdict
-from .words import counts, plain, story
+from .words import counts, story
 
 
 def junit(run: Run) -> str:

@@ -13,10 +13,11 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
+from ...text.plain import plain
 from . import timeline
 from .matrix import matrix
 from .model import Held, Outcome, Run, StepSeen, Verdict
-from .words import counts, facts, plain, said, seconds
+from .words import counts, facts, said, seconds
 
 FIRST = (Verdict.BROKEN, Verdict.NOT_RUN, Verdict.HELD)
 SIGNS = {Verdict.HELD: "✓", Verdict.BROKEN: "✗", Verdict.NOT_RUN: "–"}

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Protocol
 
+from ...text.plain import plain
 from .matrix import Matrix, matrix
 from .model import Event, Run, Verdict
-from .words import plain, seconds, story, summary
+from .words import seconds, story, summary
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

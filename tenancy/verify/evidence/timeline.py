@@ -12,8 +12,8 @@ from html import escape
 from itertools import accumulate, groupby, pairwise
 from math import ceil, floor
 
+from ...text.plain import plain
 from .model import Held
-from .words import plain
 
 WIDTH, HEIGHT = 600, 26  # units of the picture; a change within one is drawn as the most
 COLORS = 8  # `.c0` to `.c7` of the page

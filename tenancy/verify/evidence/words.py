@@ -5,15 +5,13 @@ Names and messages come from other people's objects and may hold anything; `plai
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from ...text.plain import plain
 from .model import Condition, Outcome, Run, StepSeen, Verdict
 
-# What XML cannot hold, what moves a terminal's cursor, and what turns the direction of the text around it.
-NOT_TEXT = re.compile("[^\t\n\\x20-\\x7e\xa0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MOST_JOBS = 3  # named where several were told the same
 
 
@@ -35,10 +33,6 @@ class Said:
         it = self.condition
         state = f"{it.type}={it.status}" if it.status else it.type
         return ": ".join(part for part in (", ".join(filter(None, (state, it.reason))), it.message) if part)
-
-
-def plain(text: str) -> str:
-    return NOT_TEXT.sub("\ufffd", text)
 
 
 def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:

@@ -12,8 +12,9 @@ from ...agreement.plan import Plan, TeamPlan
 from ...objects import kai
 from ...objects.access.rules import KAI_PRIORITIES
 from ...objects.identity import RUN_PREFIX
+from ...objects.schedulers import Place
 from ..checks.kai_field import priority
-from ..checks.model import Jobs, Place
+from ..checks.model import Jobs
 from .sandbox import CHECK_LABEL, RUN_LABEL
 
 GROUP_LABEL = "tenancy.dev/verify-jobs"  # on pods: the `Jobs.name` they are of

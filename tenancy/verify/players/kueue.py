@@ -23,7 +23,8 @@ from ...agreement.plan import Plan
 from ...cluster.clients import WorkloadPriorityClass
 from ...objects.access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
 from ...objects.kueue import PROD_SUFFIX
-from ..checks.model import Check, Jobs, Place
+from ...objects.schedulers import Place
+from ..checks.model import Check, Jobs
 from ..play import Clock
 from . import free_capacity as room
 from . import kueue_job as job

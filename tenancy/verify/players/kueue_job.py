@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...agreement.hardware import Hardware
-from ...agreement.quantity import bytes_text, count_text, milli_text
+from ...text.quantity import bytes_text, count_text, milli_text
 from ..checks.model import Jobs
 
 SIMULATED = "registry.invalid/nothing-runs-on-simulated-nodes"
