@@ -9,7 +9,7 @@ from typing import Any
 
 from tenancy.agreement.plan import Plan
 from tenancy.objects.schedulers import Place
-from tenancy.quota.kueue_model import Oracle
+from tenancy.quota.kueue_model import KueueModel
 from tenancy.quota.lending import Use
 from tenancy.status import Board, Eviction, Kind, Seen, Short, Waiting, board
 
@@ -41,15 +41,15 @@ def busy(plan: Plan, seed: int = 1) -> Seen:
     dice = random.Random(seed)
     uses, waiting, evictions = {}, [], []
     for flavor in plan.flavors:
-        oracle = Oracle(plan, flavor.name)
+        model = KueueModel(plan, flavor.name)
         for team in dice.sample(plan.teams, len(plan.teams)):
             if dice.random() < 0.6:
-                oracle.run(team.name, dice.randint(0, 30))
+                model.run(team.name, dice.randint(0, 30))
             if team.has_prod and dice.random() < 0.5:
-                oracle.run(team.name, dice.randint(0, 8), prod=True)
+                model.run(team.name, dice.randint(0, 8), prod=True)
         for team in plan.teams:
-            prod = oracle.queue(team.name, True).usage if team.has_prod else 0
-            uses[team.name, flavor.name] = Use(oracle.queue(team.name).usage, prod)
+            prod = model.queue(team.name, True).usage if team.has_prod else 0
+            uses[team.name, flavor.name] = Use(model.queue(team.name).usage, prod)
             if dice.random() < 0.05:
                 minutes = dice.randint(0, 3000)
                 waiting.append(

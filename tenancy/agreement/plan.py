@@ -126,12 +126,6 @@ class Plan:
         """Per flavor, the sum of what teams may lend."""
         return {flavor.name: sum(team.shares[flavor.name].lendable for team in self.teams) for flavor in self.flavors}
 
-    def reach(self, team: TeamPlan, flavor: str) -> int:
-        """The most a team can use of a flavor: its guarantee, and what it may borrow of what all others lend and the pool."""
-        share = team.shares[flavor]
-        available = self.lent[flavor] - share.lendable + self.pool[flavor]
-        return share.guaranteed + (available if share.borrowable is None else min(share.borrowable, available))
-
 
 def make_plan(agreement: Agreement) -> Plan:
     """Resolve an agreement that has no errors (see `agreement.check`)."""

@@ -10,7 +10,7 @@ lab's nodes pods run without doing anything, so what is seen is the schedulers' 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import gcd
 
@@ -19,6 +19,7 @@ from ..agreement.plan import Plan, TeamPlan
 from ..cluster import usage
 from ..cluster.clients import connect
 from ..objects.kai import refusal
+from ..quota.kueue_model import KueueModel
 from .folder import LabError, folder
 from .stage import Stage
 
@@ -56,13 +57,7 @@ class Cast:
 def cast(plan: Plan) -> Cast:
     """The pair for which most must be given back, of whole GPUs where it can be; ties by what the borrower itself lends, then
     by the agreement's order. Raises LabError when no team of the agreement borrows from another."""
-    pairs = [
-        Cast(flavor, lender, borrower, plan.reach(borrower, flavor.name), _beside(plan, flavor.name, borrower, lender))
-        for flavor in plan.flavors
-        for lender in plan.teams
-        for borrower in plan.teams
-        if lender is not borrower
-    ]
+    pairs = [pair for flavor in plan.flavors for pair in _pairs(plan, flavor)]
     best = max(pairs, key=_interest, default=None)
     if best is None or best.reach == best.beside:
         raise LabError("in this agreement no team can borrow what another lends: there is no scene to play")
@@ -79,11 +74,18 @@ def _interest(pair: Cast) -> tuple[bool, int, int, int]:
     )
 
 
-def _beside(plan: Plan, flavor: str, borrower: TeamPlan, lender: TeamPlan) -> int:
-    """The borrower's reach while the lender uses all it is guaranteed."""
-    own = borrower.shares[flavor]
-    others = plan.pool[flavor] + plan.lent[flavor] - own.lendable - lender.shares[flavor].lendable
-    return own.guaranteed + min(plan.reach(borrower, flavor) - own.guaranteed, others)
+def _pairs(plan: Plan, flavor: Hardware) -> Iterator[Cast]:
+    """Each borrower's reach on an empty cluster, and while a lender uses all it is guaranteed."""
+    model = KueueModel(plan, flavor.name)
+    for lender in plan.teams:
+        own = model.queue(lender.name)
+        for borrower in plan.teams:
+            if borrower is not lender:
+                queue = model.queue(borrower.name)
+                own.usage = lender.shares[flavor.name].guaranteed
+                beside = queue.available
+                own.usage = 0
+                yield Cast(flavor, lender, borrower, queue.potential, beside)
 
 
 def play(plan: Plan, name: str = "lab", scheduler: str = "kueue", tell: Tell = print) -> bool:

@@ -20,12 +20,12 @@ class Job:
     priority: int
     since: datetime
     evicted: bool = False
-    """It is being stopped already."""
+    """It is being taken off already."""
     uid: str = ""
 
     @property
-    def stopped_first(self) -> tuple[bool, int, float, str]:
-        """Sorts as a scheduler chooses whom to stop: evicted, lower priority, newest."""
+    def preempted_first(self) -> tuple[bool, int, float, str]:
+        """Sorts as a scheduler chooses whom to preempt: evicted, lower priority, newest."""
         return not self.evicted, self.priority, -self.since.timestamp(), self.uid
 
     def __str__(self) -> str:

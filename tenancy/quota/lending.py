@@ -2,7 +2,7 @@
 
 A scheduler's status says what each queue uses, and no more: neither Kueue nor KAI says of whose capacity a borrower
 lives (kueue#7538), and Kueue's own `borrowed` counts from the nominalQuota of one queue, which is 0 for the regular
-queue of a team with prod. What can be said follows from the agreement's tree:
+queue of a team with prod. What can be said follows from the agreement's tree (`tree`):
 
 - A team uses first what it keeps to itself (G − L), then what it lends; what it uses beyond G is *borrowed*. On KAI what is
   never lent is a queue of its own, so there it is seen how much of it is used (`Use.kept`).
@@ -21,6 +21,8 @@ from dataclasses import dataclass
 
 from ..agreement.hardware import Hardware
 from ..agreement.plan import Plan, Share
+from .kueue_model import KueueModel
+from .tree import Node
 
 POOL = ""
 """The lender of what no team is guaranteed."""
@@ -41,16 +43,13 @@ class Use:
     def total(self) -> int:
         return self.regular + self.prod + self.reserved
 
-    def beyond_kept(self, share: Share) -> int:
-        """What it uses of that which others could use."""
-        return self.total - min(self.total, share.reserved if self.kept is None else self.kept)
+    def counted(self, share: Share) -> int:
+        """What a tree with one place for the team counts as its usage. KAI's reserved queue stands beside the shared tree, so there
+        what it does not use is no team's to use: the tree takes it as full."""
+        return self.total if self.kept is None else share.reserved + max(0, self.total - self.kept)
 
     def borrowed(self, share: Share) -> int:
-        return max(0, self.beyond_kept(share) - share.lendable)
-
-    def idle(self, share: Share) -> int:
-        """What of its lendable part the team does not use itself."""
-        return max(0, share.lendable - self.beyond_kept(share))
+        return max(0, self.counted(share) - share.guaranteed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +67,9 @@ class Loan:
 def lending(plan: Plan, flavor: Hardware, uses: Mapping[str, Use]) -> list[Loan]:
     """Every loan of a flavor by what each team uses of it. What is borrowed beyond all that is idle (guarantees were lowered
     while jobs ran) is nobody's, and in no loan."""
-    shares = {team.name: team.shares[flavor.name] for team in plan.teams}
-    needs = {name: uses.get(name, Use()).borrowed(share) for name, share in shares.items()}
-    idle = {name: uses.get(name, Use()).idle(share) for name, share in shares.items()}
+    teams = _tree(plan, flavor.name, uses)
+    needs = {name: node.over for name, node in teams.items()}
+    idle = {name: node.idle for name, node in teams.items()}
     found: list[Loan] = []
 
     def settle(lenders: Mapping[str, int], borrowers: Mapping[str, int]) -> None:
@@ -88,6 +87,14 @@ def lending(plan: Plan, flavor: Hardware, uses: Mapping[str, Use]) -> list[Loan]
     return found
 
 
+def _tree(plan: Plan, flavor: str, uses: Mapping[str, Use]) -> Mapping[str, Node]:
+    """Each team's place in the tree, with what it uses. How that is divided between a team's queues is nobody else's matter."""
+    model = KueueModel(plan, flavor)
+    for team in plan.teams:
+        model.queue(team.name).usage = uses.get(team.name, Use()).counted(team.shares[flavor])
+    return model.teams
+
+
 def shared_out(total: int, weights: Mapping[str, int]) -> dict[str, int]:
     """A total in whole parts in proportion to the weights, none larger than its weight; largest remainder first."""
     whole = sum(weights.values())
@@ -96,7 +103,7 @@ def shared_out(total: int, weights: Mapping[str, int]) -> dict[str, int]:
         return dict.fromkeys(weights, 0)
     parts = {name: total * weight // whole for name, weight in weights.items()}
     rest = total - sum(parts.values())
-    for name in sorted(weights, key=lambda it: -(total * weights[it] % whole))[:rest]:
+    for name in sorted(weights, key=lambda name: -(total * weights[name] % whole))[:rest]:
         parts[name] += 1
     return parts
 

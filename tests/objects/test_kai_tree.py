@@ -13,6 +13,7 @@ from strategies import agreements, as_agreement
 from tenancy.agreement.hardware import Hardware
 from tenancy.agreement.plan import Plan, Share, TeamPlan, make_plan
 from tenancy.objects import kai
+from tenancy.quota.reach import reach
 
 MANY = settings(max_examples=100, deadline=None)
 # What a flavor may be counted in, and what KAI counts for one of it (measured: seven 1g are 7 GPUs).
@@ -112,8 +113,8 @@ def test_a_team_has_its_guarantee_and_reaches_as_far_as_on_kueue(plan: Plan) -> 
         own = tops(plan, team, flavor, queues)
         assert sum(queue.quota for queue in own.values()) == share.guaranteed
         shared = queues[kai.queue_name(plan, "shared", flavor)].limit
-        reach = sum(queue.limit if queue.parent is None else min(queue.limit, shared) for queue in own.values())
-        assert reach == plan.reach(team, flavor.name)
+        most = sum(queue.limit if queue.parent is None else min(queue.limit, shared) for queue in own.values())
+        assert most == reach(plan, team, flavor.name)
 
 
 @MANY

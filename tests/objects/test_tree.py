@@ -1,6 +1,6 @@
-"""The rendered Kueue objects are the tree that the oracle counts in: every node, every number, cpu and memory in ratio.
+"""The rendered Kueue objects are the tree that the model counts in: every node, every number, cpu and memory in ratio.
 
-What the tree keeps is told by the properties of the oracle (test_kueue_model.py) and by a real Kueue (tests/lab).
+What the tree keeps is told by the properties of the model (test_kueue_model.py) and by a real Kueue (tests/lab).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from strategies import agreements, as_agreement
 from tenancy.agreement.hardware import Hardware
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kueue
-from tenancy.quota.kueue_model import Node, Oracle
+from tenancy.quota.kueue_model import KueueModel
+from tenancy.quota.tree import Node
 
 LIMITS = ("nominalQuota", "lendingLimit", "borrowingLimit")
 
@@ -50,7 +51,7 @@ def holds(the_plan: Plan) -> None:
     for flavor in the_plan.flavors:
         nodes = {
             ("ClusterQueue" if node.is_queue else "Cohort", node.name): node
-            for node in Oracle(the_plan, flavor.name).root.down()
+            for node in KueueModel(the_plan, flavor.name).root.down()
         }
         assert nodes.keys() == specs.keys()
         for key, node in nodes.items():
@@ -62,7 +63,7 @@ def holds(the_plan: Plan) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(values=agreements())
-def test_the_objects_are_the_tree_of_the_oracle(values: dict[str, Any]) -> None:
+def test_the_objects_are_the_tree_of_the_model(values: dict[str, Any]) -> None:
     holds(make_plan(as_agreement(values)))
 
 
@@ -73,7 +74,7 @@ def test_those_of_the_production_agreement_too() -> None:
 @settings(max_examples=60, deadline=None)
 @given(values=agreements())
 def test_every_queue_reclaims_and_only_from_lower_priorities_in_itself(values: dict[str, Any]) -> None:
-    """What the oracle takes for granted of preemption."""
+    """What the model takes for granted of preemption."""
     for (kind, name), spec in rendered(make_plan(as_agreement(values))).items():
         if kind == "ClusterQueue":
             said = spec["preemption"]

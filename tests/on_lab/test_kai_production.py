@@ -24,6 +24,7 @@ from tenancy.lab.folder import Folder
 from tenancy.lab.processes import running
 from tenancy.objects import kai
 from tenancy.objects.identity import reference
+from tenancy.quota.reach import reach
 from tenancy.verify import safety
 from tenancy.verify.checks.kai import kai_checks
 from tenancy.verify.checks.select import select
@@ -70,9 +71,9 @@ def jobs(project: Project, folder: Folder, production: Plan) -> Jobs:
     """Four flavors at once, each asked for more than there is: the lab, and the jobs with it, go at the end."""
     it = Jobs(connect(str(folder.kubeconfig)), production)
     it.begin()
-    reach = production.reach(production.team["asr"], "h100")
+    most = reach(production, production.team["asr"], "h100")
     it.submit("borrower", "ranking-hgx-h100", "hgx-h100", production.flavor["hgx-h100"].capacity // NODE, NODE)
-    it.submit("asr", "asr-h100", "h100", reach // NODE, NODE)
+    it.submit("asr", "asr-h100", "h100", most // NODE, NODE)
     it.submit("slices", "ranking-a100-80-20gb", "a100-80-20gb", capacity(production, "a100-80-20gb") // CUT + 1, CUT)
     it.submit("cpus", "ranking-standart", "standart", capacity(production, "standart") // CPUS + 1, CPUS)
     return it
@@ -105,8 +106,8 @@ def test_a_borrower_gets_all_that_is_lent_and_no_more(jobs: Jobs, production: Pl
     """Other flavors are not in its way, nor it in theirs: jobs of all four run beside one another."""
     lent = production.lent["hgx-h100"] + production.pool["hgx-h100"]
     assert (lent, capacity(production, "hgx-h100")) == (480, 512)
-    reach = production.reach(production.team["asr"], "h100")
-    jobs.runs(borrower=lent // NODE, asr=reach // NODE)
+    most = reach(production, production.team["asr"], "h100")
+    jobs.runs(borrower=lent // NODE, asr=most // NODE)
     jobs.says(
         "borrower", "OverLimit: shared (hgx-h100) quota has reached the allowable limit of GPUs. Limit is 480 GPUs"
     )
@@ -129,10 +130,10 @@ def test_an_owner_that_returns_has_its_guarantee(jobs: Jobs, production: Plan) -
 
 def test_a_prod_slice_is_back_at_once_and_holds_no_more(jobs: Jobs, production: Plan) -> None:
     """asr has all of h100, its own and tts's. Its prod jobs take their slice from its regular ones, and not more."""
-    slice_, reach = production.team["asr"].shares["h100"].prod, production.reach(production.team["asr"], "h100")
-    assert (slice_, reach) == (16, 128)
+    slice_, most = production.team["asr"].shares["h100"].prod, reach(production, production.team["asr"], "h100")
+    assert (slice_, most) == (16, 128)
     jobs.submit("prod", "asr-prod-h100", "h100", slice_ // NODE + 1, NODE, "prod-workload")
-    jobs.runs(prod=slice_ // NODE, asr=(reach - slice_) // NODE)
+    jobs.runs(prod=slice_ // NODE, asr=(most - slice_) // NODE)
     jobs.says("prod", "asr, prod (h100) quota has reached the allowable limit of GPUs. Limit is 16 GPUs")
     until(lambda: unstoppable(jobs, "asr-prod-h100") == slice_, lambda: unstoppable(jobs, "asr-prod-h100"))
 

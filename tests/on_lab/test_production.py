@@ -20,6 +20,7 @@ from tenancy.cluster.clients import ClusterQueue, ResourceFlavor, connect
 from tenancy.lab import lab, nodes
 from tenancy.lab.cluster import apply
 from tenancy.objects import kueue
+from tenancy.quota.reach import reach
 from tenancy.text.quantity import milli_text
 
 from .conftest import plan_of
@@ -183,7 +184,7 @@ def test_prod_takes_back_at_once(idle: Teams, plan: Plan, capsys: pytest.Capture
     hgx, size = plan.flavor["hgx-h100"], 4
     slice_ = plan.team["ranking"].shares[hgx.name].prod
     assert slice_ == size * hgx.units_per_node
-    jobs = plan.reach(plan.team["platform"], hgx.name) // slice_
+    jobs = reach(plan, plan.team["platform"], hgx.name) // slice_
     for number in range(jobs):
         idle.submit("platform", f"borrows-{number}", Ask(hgx, units=8, pods=size))
     for number in range(jobs):

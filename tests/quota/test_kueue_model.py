@@ -1,4 +1,4 @@
-"""The oracle's arithmetic: the numbers of Kueue's own tests, and what must be true of any agreement."""
+"""The model's arithmetic: the numbers of Kueue's own tests, and what must be true of any agreement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from samples import LAB, ONE_FLAVOR, plan
 from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, TeamPlan, make_plan
-from tenancy.quota.kueue_model import Node, Oracle
+from tenancy.quota.kueue_model import KueueModel
+from tenancy.quota.reach import reach
+from tenancy.quota.tree import Node
 
 MANY = settings(max_examples=60, deadline=None)
 
@@ -159,7 +161,7 @@ def test_who_is_stopped_is_what_kueues_own_tests_say(
     use(nodes, **usage)
     if stopped is not None:
         assert {node.name: units for node, units in nodes["q"].reclaimable(asks).items()} == whom
-    assert nodes["q"].must_stop(asks, each) == stopped
+    assert nodes["q"].must_preempt(asks, each) == stopped
     assert {name: nodes[name].usage for name in usage} == usage  # asked, not done
 
 
@@ -167,20 +169,20 @@ def test_a_queue_does_not_stop_jobs_to_borrow() -> None:
     """measured, facts: what only the root holds is waited for."""
     nodes = tree("r 8\n r/q1 8\n r/q2 8")
     use(nodes, q1=16, q2=8)
-    assert nodes["q2"].must_stop(1) is None
+    assert nodes["q2"].must_preempt(1) is None
     use(nodes, q1=16, q2=7)
-    assert nodes["q2"].must_stop(1) == 0
+    assert nodes["q2"].must_preempt(1) == 0
     use(nodes, q1=17, q2=7)
-    assert nodes["q2"].must_stop(1) == 1
+    assert nodes["q2"].must_preempt(1) == 1
 
 
 def test_a_job_that_is_larger_than_what_is_borrowed_frees_only_that() -> None:
     nodes = tree("r 0\n r/q1 4 0\n r/q2 4\n r/q3 4")
     use(nodes, q1=6, q2=2, q3=4)
-    assert nodes["q2"].must_stop(2, each=6) == 1
+    assert nodes["q2"].must_preempt(2, each=6) == 1
     use(nodes, q1=5, q2=3, q3=4)
-    assert nodes["q2"].must_stop(1, each=5) == 1
-    assert nodes["q2"].must_stop(1, each=6) is None  # there is no such job
+    assert nodes["q2"].must_preempt(1, each=5) == 1
+    assert nodes["q2"].must_preempt(1, each=6) is None  # there is no such job
 
 
 # --- agreements ------------------------------------------------------------------------------------------------------------
@@ -188,36 +190,36 @@ def test_a_job_that_is_larger_than_what_is_borrowed_frees_only_that() -> None:
 
 def test_the_lab_by_hand() -> None:
     """Research alone reaches 8 of its own and 8 that training lends; then training takes its own back."""
-    it = Oracle(plan(LAB), "gpu")
+    it = KueueModel(plan(LAB), "gpu")
     assert (it.root.subtree, it.queue("training").local) == (8 + 8 + 0, 8)
     assert it.run("research") == 16
     assert it.run("inference") == 8
     assert it.run("training") == 8  # what it never lends; the other 8 a reclaim takes back
     assert it.queue("training").reclaimable(8) == {it.queue("research"): 8}
-    assert it.queue("training").must_stop(8, each=4) == 2
-    assert it.queue("training").must_stop(9) is None
+    assert it.queue("training").must_preempt(8, each=4) == 2
+    assert it.queue("training").must_preempt(9) is None
 
 
 @pytest.mark.parametrize(("on", "own"), [("cohort", {"a", "b"}), ("queue", {"b"})])
 def test_whether_a_teams_own_jobs_may_be_stopped_for_its_prod(on: str, own: set[str]) -> None:
     """The measured case of two teams: B runs 24 of 32, A's regular queue 8, and A's prod asks for 8."""
     text = ONE_FLAVOR.replace('name = "lab"', f'name = "lab"\nguarantee_on = "{on}"')
-    it = Oracle(plan(text + "".join(f"[teams.{name}]\nguaranteed = 16\nprod = 8\n" for name in "ab")), "gpu")
+    it = KueueModel(plan(text + "".join(f"[teams.{name}]\nguaranteed = 16\nprod = 8\n" for name in "ab")), "gpu")
     it.run("b", 24), it.run("a", 8)
     assert {node.name for node in it.queue("a", prod=True).reclaimable(8)} == own
-    assert it.queue("a", prod=True).must_stop(8, each=8) == 1
+    assert it.queue("a", prod=True).must_preempt(8, each=8) == 1
 
 
 @pytest.mark.parametrize("on", ["cohort", "queue"])
 def test_a_regular_job_may_use_the_idle_prod_slice_of_its_team(on: str) -> None:
     text = ONE_FLAVOR.replace('name = "lab"', f'name = "lab"\nguarantee_on = "{on}"')
-    it = Oracle(plan(text + "[teams.a]\nguaranteed = 16\nlendable = 0\nborrowable = 0\nprod = 8\n"), "gpu")
+    it = KueueModel(plan(text + "[teams.a]\nguaranteed = 16\nlendable = 0\nborrowable = 0\nprod = 8\n"), "gpu")
     assert it.run("a") == 16
-    assert it.queue("a", prod=True).must_stop(8) == 8
+    assert it.queue("a", prod=True).must_preempt(8) == 8
 
 
 def test_only_whole_jobs_run() -> None:
-    it = Oracle(plan(LAB), "gpu")
+    it = KueueModel(plan(LAB), "gpu")
     assert (it.run("research", 7, each=2), it.run("research", each=3)) == (6, 9)
     assert it.queue("research").available == 1
 
@@ -235,7 +237,7 @@ def each(the_plan: Plan) -> Iterable[tuple[TeamPlan, str]]:
 def test_a_team_gets_its_guarantee_while_all_others_use_theirs_and_the_pool(values: dict[str, Any]) -> None:
     the_plan = make_plan(as_agreement(values))
     for team, flavor in each(the_plan):
-        it = Oracle(the_plan, flavor)
+        it = KueueModel(the_plan, flavor)
         for other in others(the_plan, team):
             it.run(other.name, other.shares[flavor].guaranteed)
         pool = the_plan.pool[flavor]
@@ -249,11 +251,11 @@ def test_a_team_gets_its_guarantee_while_all_others_use_theirs_and_the_pool(valu
 def test_a_team_takes_its_guarantee_back_whoever_has_it_and_stops_nobody_within_theirs(values: dict[str, Any]) -> None:
     the_plan = make_plan(as_agreement(values))
     for team, flavor in each(the_plan):
-        it, share = Oracle(the_plan, flavor), team.shares[flavor]
+        it, share = KueueModel(the_plan, flavor), team.shares[flavor]
         for other in others(the_plan, team):
             it.run(other.name)
         queue, missing = it.queue(team.name), share.guaranteed - max(0, it.queue(team.name).available)
-        assert queue.must_stop(share.guaranteed) == max(0, missing)
+        assert queue.must_preempt(share.guaranteed) == max(0, missing)
         for victim, units in queue.reclaimable(share.guaranteed).items():
             whose = the_plan.team[victim.name]
             assert victim.usage - units >= whose.shares[flavor].regular
@@ -266,12 +268,12 @@ def test_prod_takes_its_slice_back_and_nobody_takes_it_from_prod(values: dict[st
     for team, flavor in each(the_plan):
         if not team.has_prod:
             continue
-        it, slice_ = Oracle(the_plan, flavor), team.shares[flavor].prod
+        it, slice_ = KueueModel(the_plan, flavor), team.shares[flavor].prod
         for one in the_plan.teams:  # the team's own regular jobs too
             it.run(one.name)
         prod = it.queue(team.name, prod=True)
-        assert prod.must_stop(slice_) == slice_ - min(slice_, max(0, prod.available))
-        assert prod.must_stop(slice_ + 1) is None
+        assert prod.must_preempt(slice_) == slice_ - min(slice_, max(0, prod.available))
+        assert prod.must_preempt(slice_ + 1) is None
         prod.usage = slice_
         for queue in it.queues.values():
             assert prod not in queue.reclaimable(1)
@@ -282,9 +284,9 @@ def test_prod_takes_its_slice_back_and_nobody_takes_it_from_prod(values: dict[st
 def test_alone_a_team_gets_exactly_what_it_can_reach(values: dict[str, Any]) -> None:
     the_plan = make_plan(as_agreement(values))
     for team, flavor in each(the_plan):
-        reach = the_plan.reach(team, flavor)
-        assert Oracle(the_plan, flavor).queue(team.name).potential == reach
-        assert Oracle(the_plan, flavor).run(team.name) == reach
+        most = reach(the_plan, team, flavor)
+        assert KueueModel(the_plan, flavor).queue(team.name).potential == most
+        assert KueueModel(the_plan, flavor).run(team.name) == most
 
 
 @MANY
@@ -292,7 +294,7 @@ def test_alone_a_team_gets_exactly_what_it_can_reach(values: dict[str, Any]) -> 
 def test_whatever_others_do_a_team_keeps_what_it_never_lends(values: dict[str, Any]) -> None:
     the_plan = make_plan(as_agreement(values))
     for team, flavor in each(the_plan):
-        it = Oracle(the_plan, flavor)
+        it = KueueModel(the_plan, flavor)
         for other in others(the_plan, team):
             it.run(other.name)
         assert it.run(team.name) >= team.shares[flavor].reserved
@@ -304,7 +306,7 @@ def test_prod_gets_its_slice_and_never_more(values: dict[str, Any]) -> None:
     the_plan = make_plan(as_agreement(values))
     for team, flavor in each(the_plan):
         if team.has_prod:
-            assert Oracle(the_plan, flavor).run(team.name, prod=True) == team.shares[flavor].prod
+            assert KueueModel(the_plan, flavor).run(team.name, prod=True) == team.shares[flavor].prod
 
 
 @MANY
@@ -313,8 +315,8 @@ def test_prod_and_regular_jobs_together_do_not_go_beyond_the_teams_reach(values:
     the_plan = make_plan(as_agreement(values))
     for team, flavor in each(the_plan):
         if team.has_prod:
-            it = Oracle(the_plan, flavor)
-            assert it.run(team.name, prod=True) + it.run(team.name) == the_plan.reach(team, flavor)
+            it = KueueModel(the_plan, flavor)
+            assert it.run(team.name, prod=True) + it.run(team.name) == reach(the_plan, team, flavor)
 
 
 @MANY
@@ -323,7 +325,7 @@ def test_all_together_use_all_that_there_is_open_and_never_more(values: dict[str
     """In whichever order they come and go, with jobs of any size; and whatever runs, nobody has more than before."""
     the_plan = make_plan(as_agreement(values))
     for flavor in the_plan.flavors:
-        it = Oracle(the_plan, flavor.name)
+        it = KueueModel(the_plan, flavor.name)
         for _ in range(12):
             (team, prod), queue = order.choice([*it.queues.items()])
             before = {node: node.available for node in it.root.down()}
@@ -342,12 +344,12 @@ def test_all_together_use_all_that_there_is_open_and_never_more(values: dict[str
 @given(values=agreements(), order=st.randoms(use_true_random=False))
 def test_who_is_stopped_is_over_its_own_and_enough_is_freed(values: dict[str, Any], order: Any) -> None:
     the_plan = make_plan(as_agreement(values))
-    it = Oracle(the_plan, order.choice(the_plan.flavors).name)
+    it = KueueModel(the_plan, order.choice(the_plan.flavors).name)
     for _ in range(8):
         team, prod = order.choice([*it.queues])
         it.run(team, order.randint(1, 12), prod=prod)
     queue, units = order.choice([*it.queues.values()]), order.randint(1, 8)
-    whom, needed = queue.reclaimable(units), queue.must_stop(units)
+    whom, needed = queue.reclaimable(units), queue.must_preempt(units)
     assert queue not in whom
     assert all(0 < most <= min(victim.over, victim.usage) for victim, most in whom.items())
     assert (needed == 0) == (queue.available >= units)

@@ -14,8 +14,8 @@ from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.nodes import Node
 from tenancy.objects.schedulers import Scheduler
 from tenancy.quota.jobs import Job
-from tenancy.quota.kueue_model import Oracle
-from tenancy.quota.reclaim import stopped_for
+from tenancy.quota.kueue_model import KueueModel
+from tenancy.quota.reclaim import preempted_for
 from tenancy.review.diff import Ask, Limit
 from tenancy.review.diff.domains import largest_domains
 from tenancy.review.diff.live_impact import standing
@@ -176,7 +176,7 @@ def test_a_rack_that_a_team_can_no_longer_fill_is_named() -> None:
     assert not standing(it, it, Scheduler.KUEUE, [], domains=domains).domains
 
 
-# --- against the oracle
+# --- against the model
 
 
 @st.composite
@@ -184,11 +184,11 @@ def busy(draw: st.DrawFn) -> tuple[Plan, list[Job]]:
     """A cluster that is as full as Kueue lets teams make it, in an order that is drawn."""
     it = make_plan(as_agreement(draw(agreements(most_flavors=1))))
     flavor = it.flavors[0].name
-    oracle, jobs = Oracle(it, flavor), []
+    model, jobs = KueueModel(it, flavor), []
     for number in range(draw(st.integers(0, 12))):
         team = draw(st.sampled_from(it.teams)).name
-        prod = (team, True) in oracle.queues and draw(st.booleans())
-        if size := oracle.run(team, draw(st.integers(1, 6)), prod=prod):
+        prod = (team, True) in model.queues and draw(st.booleans())
+        if size := model.run(team, draw(st.integers(1, 6)), prod=prod):
             since = START + timedelta(minutes=number)
             jobs.append(Job(team, str(number), "Job", team, prod, {flavor: size}, draw(st.integers(0, 2)), since))
     return it, jobs
@@ -206,7 +206,7 @@ def test_whom_it_names_is_enough_needed_and_above_what_is_theirs(
     amount = team.shares[flavor].guaranteed - used
     if amount <= 0 or team.has_prod:
         return
-    stopped = stopped_for(made, flavor, jobs, team.name, amount, prod=False)
+    stopped = preempted_for(made, flavor, jobs, team.name, amount, prod=False)
     assert stopped is not None, "a guarantee is there whenever it is asked for"
     left = [job for job in jobs if job not in stopped]
     assert _available(made, flavor, left, team.name) >= amount
@@ -218,7 +218,7 @@ def test_whom_it_names_is_enough_needed_and_above_what_is_theirs(
 
 
 def _available(made: Plan, flavor: str, jobs: list[Job], team: str) -> int:
-    oracle = Oracle(made, flavor)
+    model = KueueModel(made, flavor)
     for job in jobs:
-        oracle.queue(job.team, job.prod).usage += job.units[flavor]
-    return oracle.queue(team).available
+        model.queue(job.team, job.prod).usage += job.units[flavor]
+    return model.queue(team).available

@@ -18,7 +18,7 @@ from strategies import agreements, as_agreement
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kueue
 from tenancy.objects.kueue import PROD_SUFFIX
-from tenancy.quota.kueue_model import Oracle
+from tenancy.quota.kueue_model import KueueModel
 from tenancy.review.show.text import ASCII, NARROW, WIDE, tree_lines
 from tenancy.review.show.tree import Node, cohort_tree
 
@@ -62,16 +62,14 @@ def test_what_a_node_can_reach_is_what_kueue_gives_all_queues_below_it_together(
             queues = [it for _, it in node.walk() if it.kind == "ClusterQueue"]
             if not node.amounts or not queues or node.role == "root":
                 continue
-            oracle = Oracle(the_plan, flavor.name)
+            model = KueueModel(the_plan, flavor.name)
             # First what each team is guaranteed, or a team that borrows from its sibling would leave the rest outside.
             ran = sum(
-                oracle.run(it.name, the_plan.team[it.name].shares[flavor.name].guaranteed)
+                model.run(it.name, the_plan.team[it.name].shares[flavor.name].guaranteed)
                 for it in queues
                 if it.name in the_plan.team
             )
-            ran += sum(
-                oracle.run(it.name.removesuffix(PROD_SUFFIX), prod=it.name not in the_plan.team) for it in queues
-            )
+            ran += sum(model.run(it.name.removesuffix(PROD_SUFFIX), prod=it.name not in the_plan.team) for it in queues)
             assert ran == node.amounts[0].reach, node
 
 

@@ -22,7 +22,7 @@ from strategies import agreements, as_agreement
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.nodes import Node
 from tenancy.objects.schedulers import Place
-from tenancy.quota.kueue_model import Oracle
+from tenancy.quota.kueue_model import KueueModel
 from tenancy.quota.lending import POOL, Use, lending, shared_out
 from tenancy.review.nodes import compare
 from tenancy.status import (
@@ -148,15 +148,15 @@ def used(draw: st.DrawFn) -> tuple[Plan, dict[str, Use]]:
     flavor = it.flavors[0].name
     if draw(st.booleans()):
         return it, {team.name: Use(draw(st.integers(0, 20)), draw(st.integers(0, 4))) for team in it.teams}
-    oracle = Oracle(it, flavor)
+    model = KueueModel(it, flavor)
     for team in draw(st.permutations(it.teams)):
-        oracle.run(team.name, draw(st.integers(0, 40)))
+        model.run(team.name, draw(st.integers(0, 40)))
         if team.has_prod:
-            oracle.run(team.name, draw(st.integers(0, 8)), prod=True)
+            model.run(team.name, draw(st.integers(0, 8)), prod=True)
     uses = {}
     for team in it.teams:
-        prod = oracle.queue(team.name, True).usage if team.has_prod else 0
-        uses[team.name] = Use(oracle.queue(team.name).usage, prod)
+        prod = model.queue(team.name, True).usage if team.has_prod else 0
+        uses[team.name] = Use(model.queue(team.name).usage, prod)
     return it, uses
 
 
@@ -174,7 +174,7 @@ def test_loans_add_up_and_nobody_lends_what_it_uses_or_keeps(it: tuple[Plan, dic
     idle = made.pool[flavor.name]
     for team in made.teams:
         share, use = team.shares[flavor.name], uses[team.name]
-        idle += use.idle(share)
+        idle += min(share.lendable, max(0, share.guaranteed - use.total))
         assert lent[team.name] <= min(share.lendable, max(0, share.guaranteed - use.total))
         assert borrowed[team.name] <= max(0, use.total - share.guaranteed)
         assert not (lent[team.name] and borrowed[team.name])
@@ -187,18 +187,18 @@ def test_loans_add_up_and_nobody_lends_what_it_uses_or_keeps(it: tuple[Plan, dic
 @MANY
 @given(used())
 def test_a_department_borrows_from_without_only_what_the_tree_says(it: tuple[Plan, dict[str, Use]]) -> None:
-    """The oracle's Cohort of a department is over its own by what its teams need beyond each other's."""
+    """The model's Cohort of a department is over its own by what its teams need beyond each other's."""
     made, uses = it
     flavor = made.flavors[0]
-    oracle = Oracle(made, flavor.name)
+    model = KueueModel(made, flavor.name)
     for team in made.teams:
-        oracle.queue(team.name).usage = uses[team.name].regular
+        model.queue(team.name).usage = uses[team.name].regular
         if team.has_prod:
-            oracle.queue(team.name, True).usage = uses[team.name].prod
+            model.queue(team.name, True).usage = uses[team.name].prod
         elif uses[team.name].prod:
             return
     everything = lending(made, flavor, uses)
-    for name, cohort in oracle.departments.items():
+    for name, cohort in model.departments.items():
         mine = {team.name for team in made.teams if team.department == name}
         inwards = sum(one.units for one in everything if one.borrower in mine and one.lender not in mine)
         outwards = sum(one.units for one in everything if one.lender in mine and one.borrower not in mine)

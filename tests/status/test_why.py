@@ -68,7 +68,7 @@ def test_keys_are_of_one_row_each() -> None:
 
 
 def test_what_is_missing_is_what_kueue_says_is_missing() -> None:
-    """Two arithmetics, the oracle's over the agreement and Kueue's own, of the same moment."""
+    """Two arithmetics, the model's over the agreement and Kueue's own, of the same moment."""
     found = 0
     for name in NAMES:
         plan, snapshot, wanted, _ = case(name)

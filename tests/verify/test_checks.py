@@ -12,7 +12,7 @@ from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects.schedulers import Place
-from tenancy.quota.kueue_model import Oracle
+from tenancy.quota.kueue_model import KueueModel
 from tenancy.verify.checks.kinds import KINDS
 from tenancy.verify.checks.kueue import kueue_checks
 from tenancy.verify.checks.model import Check, Jobs, Scheduler, Step
@@ -102,23 +102,23 @@ def arithmetic(it: Plan, check: Check) -> None:
     """What runs is what the tree allows and no more than there is; what waits does not fit, unless something else holds it."""
     for step, there in zip(check.steps, states(check), strict=True):
         for flavor, only in {(jobs.flavor, jobs.only) for jobs in there.values()}:
-            oracle = Oracle(it, flavor)
+            model = KueueModel(it, flavor)
             mine = {name: jobs for name, jobs in there.items() if (jobs.flavor, jobs.only) == (flavor, only)}
             for name, jobs in mine.items():
-                oracle.queue(jobs.team, jobs.place is Place.PROD).usage += step.running[name] * jobs.each
-            assert oracle.root.used <= it.flavor[flavor].capacity
-            for node in oracle.root.down():
+                model.queue(jobs.team, jobs.place is Place.PROD).usage += step.running[name] * jobs.each
+            assert model.root.used <= it.flavor[flavor].capacity
+            for node in model.root.down():
                 assert node.available >= 0, f"{check.name}: {step.says}: {node.name} uses more than it may"
-            waiting(check, step, oracle, mine)
+            waiting(check, step, model, mine)
 
 
-def waiting(check: Check, step: Step, oracle: Oracle, mine: dict[str, Jobs]) -> None:
+def waiting(check: Check, step: Step, model: KueueModel, mine: dict[str, Jobs]) -> None:
     for name, jobs in mine.items():
         if step.running[name] == jobs.count or jobs.namespace_of or jobs.level or check.kind == "weights":
             continue
-        node = oracle.queue(jobs.team, jobs.place is Place.PROD)
+        node = model.queue(jobs.team, jobs.place is Place.PROD)
         assert node.available < jobs.each, f"{check.name}: {step.says}: {name} fits"
-        assert node.must_stop(jobs.each) is None, f"{check.name}: {step.says}: {name} has it back"
+        assert node.must_preempt(jobs.each) is None, f"{check.name}: {step.says}: {name} has it back"
 
 
 def stops(it: Plan, check: Check) -> None:
@@ -129,12 +129,12 @@ def stops(it: Plan, check: Check) -> None:
         there |= {jobs.name: jobs for jobs in step.submit}
         if len(step.submit) == 1 and len(step.stopped) == 1 and check.kind != "priority":
             (asks,), ((victim, count),) = step.submit, step.stopped.items()
-            oracle = Oracle(it, asks.flavor)
+            model = KueueModel(it, asks.flavor)
             for name, running in before.items():
                 jobs = there[name]
-                oracle.queue(jobs.team, jobs.place is Place.PROD).usage += running * jobs.each
-            node = oracle.queue(asks.team, asks.place is Place.PROD)
-            assert node.must_stop(asks.each, each=there[victim].each) == count, f"{check.name}: {step.says}"
+                model.queue(jobs.team, jobs.place is Place.PROD).usage += running * jobs.each
+            node = model.queue(asks.team, asks.place is Place.PROD)
+            assert node.must_preempt(asks.each, each=there[victim].each) == count, f"{check.name}: {step.says}"
             assert node.available + count * there[victim].each == asks.each, f"{check.name}: {step.says}"
         before = dict(step.running)
 

@@ -63,6 +63,12 @@ def shared_quota(plan: Plan, flavor: Hardware) -> int:
     return plan.lent[flavor.name] + plan.pool[flavor.name] if plan.teams else 0
 
 
+def reach_in_shared(plan: Plan, team: TeamPlan, flavor: Hardware) -> int:
+    """The most that a team can use of the shared tree while nobody else does."""
+    limit, whole = limit_in_shared(team.shares[flavor.name]), shared_quota(plan, flavor)
+    return whole if limit == UNLIMITED else min(limit, whole)
+
+
 def department_quota(plan: Plan, department: str, flavor: Hardware) -> int:
     """What a department's teams lend: a quota below that would void theirs against others."""
     return sum(team.shares[flavor.name].lendable for team in teams_of(plan, department))

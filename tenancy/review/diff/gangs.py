@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ...agreement.plan import Plan, TeamPlan
-from ...objects.kai.amounts import UNLIMITED, limit_in_shared, parts, shared_quota
+from ...objects.kai.amounts import parts, reach_in_shared
 from ...objects.schedulers import Scheduler
+from ...quota.reach import reaches
 
 
 class Limit(StrEnum):
@@ -29,6 +30,10 @@ class Limit(StrEnum):
     SURE = "sure"
     PROD = "prod"
     POD = "pod"
+
+
+Limits = Mapping[Limit, int]
+NONE: Limits = dict.fromkeys((Limit.EVER, Limit.SURE, Limit.PROD), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +72,11 @@ def smaller(old: Plan, new: Plan, schedulers: Collection[Scheduler]) -> Iterator
         per_node = there.units_per_node if there else 0
         if there and 0 < per_node < flavor.units_per_node:
             yield Gang("", flavor.name, Limit.POD, flavor.units_per_node, per_node)
+        limits = _limits(old, flavor.name), _limits(new, flavor.name)
         for team in old.teams:
             if team.name in new.team:
-                yield from _of_team(old, new, team.name, flavor.name, schedulers)
+                was, becomes = (of_plan[team.name] for of_plan in limits)
+                yield from _of_team(old, new, team.name, flavor.name, was, becomes, schedulers)
 
 
 def lost_levels(old: Plan, new: Plan) -> Iterator[LostLevel]:
@@ -79,8 +86,9 @@ def lost_levels(old: Plan, new: Plan) -> Iterator[LostLevel]:
             yield from (LostLevel(flavor.name, level) for level in _levels(old, flavor.name) if level not in left)
 
 
-def _of_team(old: Plan, new: Plan, team: str, flavor: str, schedulers: Collection[Scheduler]) -> Iterator[Gang]:
-    was, becomes = _limits(old, old.team[team], flavor), _limits(new, new.team[team], flavor)
+def _of_team(
+    old: Plan, new: Plan, team: str, flavor: str, was: Limits, becomes: Limits, schedulers: Collection[Scheduler]
+) -> Iterator[Gang]:
     general = Scheduler.KUEUE in schedulers or Scheduler.KAI not in schedulers
     for limit in was if general else ():
         if becomes[limit] < was[limit]:
@@ -94,23 +102,25 @@ def _of_team(old: Plan, new: Plan, team: str, flavor: str, schedulers: Collectio
             yield Gang(team, flavor, limit, *pair, Scheduler.KAI)
 
 
-def _limits(plan: Plan, team: TeamPlan, flavor: str) -> Mapping[Limit, int]:
+def _limits(plan: Plan, flavor: str) -> Mapping[str, Limits]:
+    """By team."""
     if flavor not in plan.flavor:
-        return dict.fromkeys((Limit.EVER, Limit.SURE, Limit.PROD), 0)
-    share = team.shares[flavor]
-    return {Limit.EVER: plan.reach(team, flavor), Limit.SURE: share.guaranteed, Limit.PROD: share.prod}
+        return dict.fromkeys(plan.team, NONE)
+    reach = reaches(plan, flavor)
+    return {
+        team.name: {Limit.EVER: reach[team.name], Limit.SURE: share.guaranteed, Limit.PROD: share.prod}
+        for team in plan.teams
+        for share in (team.shares[flavor],)
+    }
 
 
-def _on_kai(plan: Plan, team: TeamPlan, flavor: str) -> Mapping[Limit, int]:
+def _on_kai(plan: Plan, team: TeamPlan, flavor: str) -> Limits:
     """The larger of the team's two places: what is shared, and what it never lends. Of prod the larger of its queues."""
     if flavor not in plan.flavor:
-        return dict.fromkeys((Limit.EVER, Limit.SURE, Limit.PROD), 0)
-    share = team.shares[flavor]
-    own, limit = parts(share), limit_in_shared(share)
-    shared = shared_quota(plan, plan.flavor[flavor])
-    shared = shared if limit == UNLIMITED else min(limit, shared)
+        return NONE
+    own = parts(team.shares[flavor])
     return {
-        Limit.EVER: max(shared, own.reserved),
+        Limit.EVER: max(reach_in_shared(plan, team, plan.flavor[flavor]), own.reserved),
         Limit.SURE: max(own.shared, own.reserved),
         Limit.PROD: max(own.prod_shared, own.prod_reserved),
     }

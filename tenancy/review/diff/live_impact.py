@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ...agreement.plan import Plan
 from ...objects.schedulers import Scheduler
 from ...quota.jobs import Job
-from ...quota.reclaim import stopped_for
+from ...quota.reclaim import preempted_for
 from .domains import Domains, LostDomain, lost_domains
 
 
@@ -96,7 +96,7 @@ def _above(old: Plan, new: Plan, jobs: list[Job]) -> Iterator[Above]:
 
 def _beyond(jobs: list[Job], flavor: str, excess: int) -> Iterator[Job]:
     """Prod jobs never borrow, so they are within whatever is guaranteed."""
-    for job in sorted(jobs, key=lambda it: (it.prod, *it.stopped_first)):
+    for job in sorted(jobs, key=lambda it: (it.prod, *it.preempted_first)):
         if excess <= 0:
             return
         excess -= job.units[flavor]
@@ -117,7 +117,7 @@ def _asks(old: Plan, new: Plan, scheduler: Scheduler, jobs: list[Job]) -> Iterat
                 own = [job for job in jobs if job.team == team.name and job.prod is prod]
                 if (amount := owned - _used(own, flavor.name)) <= 0:
                     continue
-                found = stopped_for(new, flavor.name, jobs, team.name, amount, prod) if foretold else None
+                found = preempted_for(new, flavor.name, jobs, team.name, amount, prod) if foretold else None
                 yield Ask(
                     team=team.name,
                     flavor=flavor.name,

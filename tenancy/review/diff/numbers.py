@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...agreement.hardware import Hardware
-from ...agreement.plan import Plan, TeamPlan
+from ...agreement.plan import Plan
+from ...quota.reach import reaches
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +94,11 @@ def _unit(flavor: Hardware) -> tuple[str, str]:
 
 
 def _of(plan: Plan) -> dict[tuple[str, str], Numbers]:
-    return {(team.name, it.name): _numbers(plan, team, it.name) for team in plan.teams for it in plan.flavors}
-
-
-def _numbers(plan: Plan, team: TeamPlan, flavor: str) -> Numbers:
-    share = team.shares[flavor]
-    return Numbers(share.guaranteed, share.lendable, share.borrowable, share.prod, plan.reach(team, flavor))
+    reach = {flavor.name: reaches(plan, flavor.name) for flavor in plan.flavors}
+    return {
+        (team.name, flavor): Numbers(
+            share.guaranteed, share.lendable, share.borrowable, share.prod, reach[flavor][team.name]
+        )
+        for team in plan.teams
+        for flavor, share in team.shares.items()
+    }

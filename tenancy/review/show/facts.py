@@ -10,6 +10,7 @@ from ...agreement.hardware import by_flavor, resolve
 from ...agreement.model import Agreement
 from ...agreement.plan import Plan
 from ...objects import kai, kueue
+from ...quota.reach import reaches
 from .. import fidelity
 
 
@@ -35,6 +36,7 @@ def as_json(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = 
 
     Amounts are in units of the flavor; `borrowable` null is no limit.
     """
+    reach = {flavor.name: reaches(plan, flavor.name) for flavor in plan.flavors}
     return {
         "cluster": plan.cluster,
         "flavors": {
@@ -58,7 +60,7 @@ def as_json(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = 
                         "lendable": share.lendable,
                         "borrowable": share.borrowable,
                         "prod": share.prod,
-                        "reach": plan.reach(team, flavor),
+                        "reach": reach[flavor][team.name],
                     }
                     for flavor, share in team.shares.items()
                     if not flavors or flavor in flavors

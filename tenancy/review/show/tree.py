@@ -6,13 +6,15 @@ promised and not which of Kueue's objects the quota stands on. All amounts are w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import DepartmentPlan, Plan, TeamPlan
 from ...objects.kueue import PROD_SUFFIX
+from ...quota.reach import reach_together, reaches
 
 Role = Literal["root", "department", "team", "regular", "prod"]
 Kind = Literal["Cohort", "ClusterQueue"]
@@ -78,11 +80,16 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() or char == "\u200d" else "\ufffd" for char in text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Maker:
     plan: Plan
     only_teams: frozenset[str]
     only_flavors: frozenset[str]
+
+    @cached_property
+    def reaches(self) -> Mapping[str, Mapping[str, int]]:
+        """By flavor and team."""
+        return {flavor.name: reaches(self.plan, flavor.name) for flavor in self.flavors()}
 
     def root(self) -> Node:
         top = [self.team(it) for it in self.plan.teams if it.department is None and self.wanted(it)]
@@ -110,7 +117,7 @@ class _Maker:
         """The queue for all jobs but prod: it can reach what the team can, and owns G − P where the agreement puts it there."""
         on_queue = self.plan.guarantee_on == "queue"
         amounts = tuple(
-            Amounts(flavor, share.regular, share.regular, 0, None, self.plan.reach(it, flavor.name))
+            Amounts(flavor, share.regular, share.regular, 0, None, self.reaches[flavor.name][it.name])
             for flavor in self.flavors()
             if on_queue and (share := it.shares[flavor.name]).regular
         )
@@ -128,17 +135,16 @@ class _Maker:
 
     def share(self, it: TeamPlan, flavor: Hardware) -> Amounts:
         own = it.shares[flavor.name]
-        reach = self.plan.reach(it, flavor.name)
+        reach = self.reaches[flavor.name][it.name]
         return Amounts(flavor, own.guaranteed, own.lendable, own.prod, own.borrowable, reach)
 
-    def summed(self, flavor: Hardware, teams: Iterable[TeamPlan]) -> Amounts:
-        """Of a group: it can reach what its teams are guaranteed, and what they together may borrow of what the others lend and the pool."""
+    def summed(self, flavor: Hardware, teams: Sequence[TeamPlan]) -> Amounts:
+        """Of a group."""
         shares = [team.shares[flavor.name] for team in teams]
         guaranteed, lendable = sum(it.guaranteed for it in shares), sum(it.lendable for it in shares)
         limits = [it.borrowable for it in shares if it.borrowable is not None]
         borrowable = sum(limits) if len(limits) == len(shares) else None
-        outside = self.plan.lent[flavor.name] - lendable + self.plan.pool[flavor.name]
-        reach = guaranteed + (outside if borrowable is None else min(borrowable, outside))
+        reach = reach_together(self.plan, teams, flavor.name)
         return Amounts(flavor, guaranteed, lendable, sum(it.prod for it in shares), borrowable, reach)
 
     def total(self, flavor: Hardware) -> Amounts:

@@ -1,6 +1,6 @@
 """What of a flavor a queue can get now, by the agreement's numbers: what is missing, who holds it, who must give it back.
 
-The arithmetic is the oracle's. It counts units of the flavor; CPU and memory follow them by the flavor's ratio, so of a job
+The arithmetic is the model's. It counts units of the flavor; CPU and memory follow them by the flavor's ratio, so of a job
 that asks for more of these than its GPUs bring along `ratio` tells.
 """
 
@@ -17,8 +17,9 @@ from functools import cached_property
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, Share, TeamPlan
 from ...quota.jobs import Job
-from ...quota.kueue_model import Node, Oracle
-from ...quota.reclaim import stopped_for
+from ...quota.kueue_model import KueueModel
+from ...quota.reclaim import preempted_for
+from ...quota.tree import Node
 from .admitted import Held, in_order, queues
 from .amounts import Asks, amount_in_words
 from .model import Holder
@@ -49,11 +50,11 @@ class Room:
 
     @cached_property
     def queue(self) -> Node:
-        oracle = Oracle(self.plan, self.flavor.name)
+        model = KueueModel(self.plan, self.flavor.name)
         for it in self.held:
-            if queue := oracle.queues.get((it.job.team, it.job.prod)):
+            if queue := model.queues.get((it.job.team, it.job.prod)):
                 queue.usage += it.units(self.flavor.name)
-        return oracle.queue(self.team.name, self.prod)
+        return model.queue(self.team.name, self.prod)
 
     @property
     def share(self) -> Share:
@@ -185,7 +186,7 @@ class Room:
         """Whom Kueue would stop for it; None where it cannot start even so, or stops nobody."""
         if self.bound is not Bound.IDLE or self.plan.sharing.policy == "fair":
             return None
-        return stopped_for(
+        return preempted_for(
             self.plan, self.flavor.name, (it.job for it in self.held), self.team.name, self.asked, self.prod
         )
 
@@ -194,7 +195,7 @@ class Room:
         """Jobs of lower priority in the same queue, which it may stop: the lowest first, then the newest."""
         mine = (it.job for it in self.held if (it.job.team, it.job.prod) == (self.team.name, self.prod))
         lower = (it for it in mine if it.priority < self.priority and it.units.get(self.flavor.name))
-        return sorted(lower, key=lambda it: it.stopped_first)
+        return sorted(lower, key=lambda it: it.preempted_first)
 
     def reclaims(self) -> Iterator[str]:
         if self.bound in (Bound.NOTHING, Bound.MAXIMUM):

@@ -8,7 +8,7 @@ from math import gcd
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...objects.schedulers import Place
-from ...quota.kueue_model import Oracle
+from ...quota.kueue_model import KueueModel
 from .builder import Sizes, Story, node_of, one, others, queue_of, sizes, teams
 from .model import Check
 from .pressure import Borrowing, asking, certain, from_all, holders, told
@@ -120,16 +120,16 @@ def kept(plan: Plan, flavor: Hardware, team: TeamPlan, borrowing: Borrowing) -> 
 def _kept_under_pressure(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """Where nobody borrows of another: the others ask for all they can get, and for more."""
     share = team.shares[flavor.name]
-    oracle = Oracle(plan, flavor.name)
-    oracle.run(team.name, share.guaranteed)
+    model = KueueModel(plan, flavor.name)
+    model.run(team.name, share.guaranteed)
     for other in others(plan, team):
-        oracle.run(other.name, other.shares[flavor.name].guaranteed)
-    held = {it.name: oracle.queue(it.name).usage + oracle.run(it.name) for it in others(plan, team)}
+        model.run(other.name, other.shares[flavor.name].guaranteed)
+    held = {it.name: model.queue(it.name).usage + model.run(it.name) for it in others(plan, team)}
     it = sizes(flavor, share.regular, share.prod, *held.values())
     story = Story()
     _all_of_its_own(story, it, team, f"{team.name} submits all it is guaranteed.")
     story.then("The others take what they can get.", *teams(plan, it, held).values())
-    more = [one(f"more-{number}", other, flavor) for number, other in enumerate(asking(plan, oracle, team), 1)]
+    more = [one(f"more-{number}", other, flavor) for number, other in enumerate(asking(plan, model, team), 1)]
     story.then("Each of them asks for one more, and waits.", *more, waits=[jobs.name for jobs in more])
     promise = f"{team.name} is not stopped within the {flavor.count(share.guaranteed)} it is guaranteed."
     return story.check("kept", team.name, flavor.name, promise, node_of(team))

@@ -9,7 +9,8 @@ from math import gcd
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...objects.schedulers import Place
-from ...quota.kueue_model import Oracle
+from ...quota.kueue_model import KueueModel
+from ...quota.reach import reach
 from .builder import MOST_JOBS, Sizes, Story, not_run, one, others, queue_of, sizes
 from .model import Check, Jobs
 
@@ -25,7 +26,7 @@ def checks(plan: Plan) -> Iterator[Check]:
             if others(plan, team):
                 yield own_namespaces(plan, flavor, team)
         for flavor in plan.flavors:
-            if team.shares[flavor.name].guaranteed and plan.reach(team, flavor.name) > 1:
+            if team.shares[flavor.name].guaranteed and reach(plan, team, flavor.name) > 1:
                 yield gang(plan, flavor, team)
 
 
@@ -43,7 +44,7 @@ def levels(plan: Plan, team: TeamPlan) -> list[int | None]:
 def priority(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """Of what becomes free the higher priority has the first part, though it asked last. Then the highest stops the others, from
     the lowest up, one job at a time and no more than it needs."""
-    most = plan.reach(team, flavor.name)
+    most = reach(plan, team, flavor.name)
     promise = f"Inside {team.name} the higher priority goes first"
     *lower, highest = levels(plan, team)
     if not lower:
@@ -78,7 +79,7 @@ def priority(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
 
 def gang(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """A part of its pods would fit, and none starts; when all fit, all start."""
-    most = plan.reach(team, flavor.name)
+    most = reach(plan, team, flavor.name)
     unit = gcd(most, flavor.units_per_node)
     it = Sizes(flavor, unit if most > unit else _most_pods(most, 2))
     all_of_it, small = it.gang("gang", team, most), Jobs("small", team.name, flavor.name, 1, it.unit)
@@ -94,7 +95,7 @@ def own_namespaces(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """All is idle. A job from a namespace of another team names the queue, and waits for ever. One for each queue: of equal jobs
     that wait in one, Kueue tells only the first why (decision 22)."""
     places = [Place.REGULAR] + [Place.PROD] * bool(team.shares[flavor.name].prod)
-    own = [one(f"own-{place}", team, flavor, place) for place in places[-plan.reach(team, flavor.name) :]]
+    own = [one(f"own-{place}", team, flavor, place) for place in places[-reach(plan, team, flavor.name) :]]
     strays = [
         replace(one(f"stray-{place}-{number}", team, flavor, place), namespace_of=other.name)
         for place in places
@@ -119,7 +120,7 @@ def _strangers(plan: Plan, team: TeamPlan, place: Place) -> list[TeamPlan]:
 def _smallest(plan: Plan, team: TeamPlan) -> Hardware | None:
     """Of the flavors in which the team has most of what it is promised (a prod slice, a guarantee, anything), that of fewest
     nodes: a queue's rules are the same in all."""
-    able = [it for it in plan.flavors if plan.reach(team, it.name)]
+    able = [it for it in plan.flavors if reach(plan, team, it.name)]
 
     def rank(it: Hardware) -> tuple[bool, bool, int]:
         share = team.shares[it.name]
@@ -131,7 +132,7 @@ def _smallest(plan: Plan, team: TeamPlan) -> Hardware | None:
 def _largest_that_stops(plan: Plan, flavor: Hardware, team: TeamPlan) -> int:
     """The largest job for which Kueue stops one of its own queue when all is in use: what the queue itself owns. (docs/decisions/0022;
     the regular queue beside a prod queue may own nothing.) Where shares count there is no such limit."""
-    return flavor.capacity if plan.sharing.policy == "fair" else Oracle(plan, flavor.name).queue(team.name).nominal
+    return flavor.capacity if plan.sharing.policy == "fair" else KueueModel(plan, flavor.name).queue(team.name).nominal
 
 
 def _parts(amount: int, fewest: int, largest: int) -> int:

@@ -15,7 +15,7 @@ from math import gcd
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, Share, TeamPlan
 from ...objects import kai
-from ...objects.kai.amounts import UNLIMITED, Parts, limit_in_shared, parts, per_unit
+from ...objects.kai.amounts import Parts, parts, per_unit, reach_in_shared, shared_quota
 from ...objects.schedulers import Place
 from .model import Check, Jobs, Scheduler, Step
 
@@ -44,7 +44,7 @@ class Field:
     @cached_property
     def shared(self) -> int:
         """What the shared tree holds."""
-        return self.plan.lent[self.name] + self.plan.pool[self.name]
+        return shared_quota(self.plan, self.flavor)
 
     def share(self, team: TeamPlan) -> Share:
         return team.shares[self.name]
@@ -54,8 +54,7 @@ class Field:
 
     def reach(self, team: TeamPlan) -> int:
         """The most a team's regular queue may use."""
-        limit = limit_in_shared(self.share(team))
-        return self.shared if limit == UNLIMITED else min(limit, self.shared)
+        return reach_in_shared(self.plan, team, self.flavor)
 
     @cached_property
     def size(self) -> int:

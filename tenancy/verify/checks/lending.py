@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
-from ...quota.kueue_model import Oracle
+from ...quota.kueue_model import KueueModel
+from ...quota.reach import reach as most_of
 from .builder import Story, node_of, not_run, one, others, sizes, teams
 from .model import Check, Jobs
 from .pressure import Borrowing, asking, certain, from_all, holders, told
@@ -18,7 +19,7 @@ def checks(plan: Plan) -> Iterator[Check]:
         borrowing = Borrowing(plan, flavor.name)
         for team in plan.teams:
             share = team.shares[flavor.name]
-            if plan.reach(team, flavor.name):
+            if most_of(plan, team, flavor.name):
                 yield reach(plan, flavor, team)
             if share.borrowable is not None:
                 yield borrowable(plan, flavor, team, share.borrowable)
@@ -33,7 +34,7 @@ def checks(plan: Plan) -> Iterator[Check]:
 
 def reach(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """Nobody else asks for anything."""
-    share, most = team.shares[flavor.name], plan.reach(team, flavor.name)
+    share, most = team.shares[flavor.name], most_of(plan, team, flavor.name)
     it = sizes(flavor, most)
     borrowed = most - share.guaranteed
     of_which = f", {borrowed} of them borrowed" if borrowed else ""
@@ -46,7 +47,7 @@ def reach(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
 
 def borrowable(plan: Plan, flavor: Hardware, team: TeamPlan, limit: int) -> Check:
     """One more waits although it is there: who can, borrows it. Where others lend no more than the limit, nothing shows it."""
-    share, most = team.shares[flavor.name], plan.reach(team, flavor.name)
+    share, most = team.shares[flavor.name], most_of(plan, team, flavor.name)
     promise = f"{team.name} goes no more than {limit} above the {flavor.count(share.guaranteed)} it is guaranteed."
     there = plan.lent[flavor.name] - share.lendable + plan.pool[flavor.name]
     if there <= limit:
@@ -54,11 +55,11 @@ def borrowable(plan: Plan, flavor: Hardware, team: TeamPlan, limit: int) -> Chec
         if there == limit:
             why = f"the others and the pool lend {there}, just as much, so that nothing is left for it to ask for"
         return not_run("borrowable", team.name, flavor.name, promise, node_of(team), why)
-    oracle = Oracle(plan, flavor.name)
-    oracle.run(team.name)
-    spare = {it.name: oracle.queue(it.name).available - it.shares[flavor.name].guaranteed for it in others(plan, team)}
+    model = KueueModel(plan, flavor.name)
+    model.run(team.name)
+    spare = {it.name: model.queue(it.name).available - it.shares[flavor.name].guaranteed for it in others(plan, team)}
     taker = max(spare, key=lambda name: spare[name], default="")
-    takes = oracle.run(taker) if taker and spare[taker] > 0 else 0
+    takes = model.run(taker) if taker and spare[taker] > 0 else 0
     it = sizes(flavor, most, takes)
     story = Story()
     if most:
@@ -75,11 +76,11 @@ def never_lent(plan: Plan, flavor: Hardware, owner: TeamPlan) -> Check:
     share = owner.shares[flavor.name]
     them = from_all(plan, flavor.name, owner)
     it = sizes(flavor, share.reserved, *them.held.values())
-    oracle = Oracle(plan, flavor.name)
+    model = KueueModel(plan, flavor.name)
     for name, amount in them.held.items():
-        oracle.run(name, amount)
+        model.run(name, amount)
     held = holders(plan, it, them, {})
-    more = [one(f"more-{number}", other, flavor) for number, other in enumerate(asking(plan, oracle, owner), 1)]
+    more = [one(f"more-{number}", other, flavor) for number, other in enumerate(asking(plan, model, owner), 1)]
     story = Story().then(f"All others take what they can: {told(flavor, them)}.", *held)
     story.then("They ask for one more each, and wait.", *more, waits=[jobs.name for jobs in more])
     kept = it.gang("owner", owner, share.reserved)
@@ -95,12 +96,12 @@ def ratio(plan: Plan, flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -
     have; one unit's more waits, and the owner takes back what is its own. Each by itself, so that neither is in the other's way."""
     them, taken = certain(owner, borrowing)
     own = owner.shares[flavor.name].guaranteed
-    oracle = Oracle(plan, flavor.name)
+    model = KueueModel(plan, flavor.name)
     for name, amount in them.held.items():
-        oracle.run(name, amount)
+        model.run(name, amount)
     it = sizes(flavor, own, *them.held.values(), *taken.values())
     held = holders(plan, it, them, taken)
-    first = [other for other in asking(plan, oracle, owner) if not taken or other.name in taken][:2]
+    first = [other for other in asking(plan, model, owner) if not taken or other.name in taken][:2]
     more = [one(f"more-{number}", other, flavor) for number, other in enumerate(first, 1)]
     story = Story()
     story.then(
@@ -129,9 +130,9 @@ def _apart(*groups: Jobs) -> list[Jobs]:
 
 def pool(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """All teams hold what they are guaranteed; what is left is nobody's, and the team gets of it what it may borrow."""
-    oracle = Oracle(plan, flavor.name)
-    held = {it.name: oracle.run(it.name, it.shares[flavor.name].guaranteed) for it in plan.teams}
-    gets = oracle.run(team.name)
+    model = KueueModel(plan, flavor.name)
+    held = {it.name: model.run(it.name, it.shares[flavor.name].guaranteed) for it in plan.teams}
+    gets = model.run(team.name)
     it = sizes(flavor, gets, *held.values())
     groups = teams(plan, it, held).values()
     story = Story().then("All teams hold what they are guaranteed.", *groups)
@@ -144,14 +145,14 @@ def pool(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
 
 def whole(plan: Plan, flavor: Hardware) -> Check:
     """All teams hold what they are guaranteed, and in turn what they can get of the pool."""
-    oracle = Oracle(plan, flavor.name)
-    held = {it.name: oracle.run(it.name, it.shares[flavor.name].guaranteed) for it in plan.teams}
-    held = {name: amount + oracle.run(name) for name, amount in held.items()}
+    model = KueueModel(plan, flavor.name)
+    held = {it.name: model.run(it.name, it.shares[flavor.name].guaranteed) for it in plan.teams}
+    held = {name: amount + model.run(name) for name, amount in held.items()}
     total = sum(held.values())
     it = sizes(flavor, *held.values())
     groups = teams(plan, it, held).values()
     story = Story().then(f"All teams together submit jobs of {flavor.count(total)}.", *groups)
-    more = [one(f"more-{number}", who, flavor) for number, who in enumerate(asking(plan, oracle), 1)]
+    more = [one(f"more-{number}", who, flavor) for number, who in enumerate(asking(plan, model), 1)]
     story.then("Each asks for one more, and waits.", *more, waits=[jobs.name for jobs in more])
     there = f"of {flavor.count(flavor.capacity)}" if total < flavor.capacity else "all that there is"
     promise = f"All teams together use {flavor.count(total)}, {there}, and never more."

@@ -3,7 +3,7 @@
 A check is played on a *replica*: copies of the agreement's objects as they are on the cluster, in a tree and in namespaces of
 their own, on nodes of their own where nodes are simulated. So checks run side by side, and none is in a user's way.
 
-Every number in a check comes from the plan (its shares, `Plan.reach`, the oracle), never from the objects.
+Every number in a check comes from the plan and from the tree that Kueue builds of it (`quota`), never from the objects.
 """
 
 from __future__ import annotations

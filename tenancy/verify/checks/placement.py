@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...agreement.hardware import HOSTNAME, Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...objects import kueue
+from ...quota.reach import reach
 from .builder import Story, node_of, one, sizes
 from .model import Check, Jobs
 
@@ -23,10 +24,10 @@ def topology(plan: Plan, flavor: Hardware) -> Iterator[Check]:
     """For each level a gang of two pods that must share a domain of it, on whole nodes where there are two; and a gang that no
     node can hold, which waits."""
     tree = kueue.topology_of(plan, flavor)
-    team = max(plan.teams, key=lambda it: plan.reach(it, flavor.name), default=None)
+    team = max(plan.teams, key=lambda it: reach(plan, it, flavor.name), default=None)
     if tree is None or team is None:
         return
-    most, node = plan.reach(team, flavor.name), flavor.units_per_node
+    most, node = reach(plan, team, flavor.name), flavor.units_per_node
     pairs = {}
     for level in tree.levels:
         whole = level != HOSTNAME and flavor.nodes > 1 and most >= 2 * node
@@ -52,12 +53,12 @@ def topology(plan: Plan, flavor: Hardware) -> Iterator[Check]:
 
 def slices(plan: Plan, flavor: Hardware) -> Iterator[Check]:
     """All that a team can reach of one profile is in use, and of another flavor a unit is still there."""
-    able = [it for it in plan.teams if plan.reach(it, flavor.name)]
+    able = [it for it in plan.teams if reach(plan, it, flavor.name)]
     team = max(able, key=lambda it: it.shares[flavor.name].guaranteed, default=None)
     other = team and _other(plan, flavor, team)
     if not team or not other:
         return
-    most = plan.reach(team, flavor.name)
+    most = reach(plan, team, flavor.name)
     story = Story().then(
         f"{team.name} uses all {flavor.count(most)} that it can reach.", sizes(flavor, most).jobs("all", team, most)
     )
@@ -79,5 +80,5 @@ def _name(level: str) -> str:
 
 def _other(plan: Plan, flavor: Hardware, team: TeamPlan) -> Hardware | None:
     """Another flavor the team can use: of slices rather than whole GPUs, and rather of few nodes."""
-    able = [it for it in plan.flavors if it is not flavor and it.unit != "cpu" and plan.reach(team, it.name)]
+    able = [it for it in plan.flavors if it is not flavor and it.unit != "cpu" and reach(plan, team, it.name)]
     return min(able, key=lambda it: (it.profile is None, it.nodes), default=None)

@@ -1,4 +1,4 @@
-"""Who else asks for quota while a promise is proved, and what each can get: by the oracle, in which nothing is stopped.
+"""Who else asks for quota while a promise is proved, and what each can get: by the tree of quotas, in which nothing is preempted.
 
 Each of the others gets its guarantee first and then, one after another, whatever it can borrow. What they then hold together can
 be asked for in any order: nobody is in another's way.
@@ -12,7 +12,7 @@ from math import gcd
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
-from ...quota.kueue_model import Oracle
+from ...quota.kueue_model import KueueModel
 from .builder import Sizes, others
 from .model import Jobs
 
@@ -37,12 +37,12 @@ class Pressure:
 def from_all(plan: Plan, flavor: str, owner: TeamPlan) -> Pressure:
     """All others take all they can. Those of the owner's department first: what it lends to others they may take back, and shall
     have no reason to."""
-    oracle = Oracle(plan, flavor)
+    model = KueueModel(plan, flavor)
     teams = others(plan, owner)
-    held = {it.name: oracle.run(it.name, it.shares[flavor].guaranteed) for it in teams}
+    held = {it.name: model.run(it.name, it.shares[flavor].guaranteed) for it in teams}
     fellows = sorted(teams, key=lambda it: owner.department is None or it.department != owner.department)
-    borrowed = {it.name: oracle.run(it.name) for it in fellows}
-    return _pressure(oracle, flavor, owner, held, borrowed)
+    borrowed = {it.name: model.run(it.name) for it in fellows}
+    return _pressure(model, flavor, owner, held, borrowed)
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Borrowing:
         """The borrower takes all that it can get."""
         pair = owner.name, borrower.name
         if pair not in self.known:
-            oracle = Oracle(self.plan, self.flavor)
+            model = KueueModel(self.plan, self.flavor)
             rest = others(self.plan, owner)
-            held = {it.name: oracle.run(it.name, it.shares[self.flavor].guaranteed) for it in rest}
-            more = {borrower.name: oracle.run(borrower.name)}
-            self.known[pair] = _pressure(oracle, self.flavor, owner, held, more)
+            held = {it.name: model.run(it.name, it.shares[self.flavor].guaranteed) for it in rest}
+            more = {borrower.name: model.run(borrower.name)}
+            self.known[pair] = _pressure(model, self.flavor, owner, held, more)
         return self.known[pair]
 
     def most(self, owner: TeamPlan, *not_these: TeamPlan) -> tuple[TeamPlan, Pressure] | None:
@@ -107,22 +107,22 @@ def told(flavor: Hardware, them: Pressure) -> str:
     return f"{' and '.join(filter(None, (', '.join(amounts[:-1]), amounts[-1])))} {word}" if amounts else "nothing"
 
 
-def asking(plan: Plan, oracle: Oracle, *not_these: TeamPlan) -> list[TeamPlan]:
+def asking(plan: Plan, model: KueueModel, *not_these: TeamPlan) -> list[TeamPlan]:
     """The teams that may ask for one unit more, and must wait. Not those whose department has it back from others; and where
     shares count, not those beside a borrower, whose share they may ask for: only who borrows alone, or all where none does."""
-    teams = [it for it in others(plan, *not_these) if oracle.queue(it.name).must_stop(1) is None]
+    teams = [it for it in others(plan, *not_these) if model.queue(it.name).must_preempt(1) is None]
     if plan.sharing.policy != "fair":
         return teams
-    borrowers = [it for it in plan.teams if oracle.queue(it.name).usage > it.shares[oracle.flavor].guaranteed]
+    borrowers = [it for it in plan.teams if model.queue(it.name).usage > it.shares[model.flavor].guaranteed]
     return teams if not borrowers else [it for it in teams if [it] == borrowers]
 
 
-def _pressure(oracle: Oracle, flavor: str, owner: TeamPlan, held: dict[str, int], more: dict[str, int]) -> Pressure:
+def _pressure(model: KueueModel, flavor: str, owner: TeamPlan, held: dict[str, int], more: dict[str, int]) -> Pressure:
     borrowed = {name: amount for name, amount in more.items() if amount}
-    free = max(0, oracle.queue(owner.name).available)
+    free = max(0, model.queue(owner.name).available)
     return Pressure(
         held={name: amount + borrowed.get(name, 0) for name, amount in held.items()},
         borrowed=borrowed,
         free=free,
-        need=max(0, owner.shares[flavor].guaranteed - oracle.queue(owner.name).available),
+        need=max(0, owner.shares[flavor].guaranteed - model.queue(owner.name).available),
     )

@@ -8,7 +8,8 @@ from dataclasses import replace
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...objects.schedulers import Place
-from ...quota.kueue_model import Oracle
+from ...quota.kueue_model import KueueModel
+from ...quota.reach import reach
 from .builder import Story, one, others, queue_of, sizes, teams
 from .jobs import levels
 from .model import Check
@@ -31,7 +32,7 @@ def prod_slice(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     story.then(
         "It asks for one more in prod, and waits.", one("one-more", team, flavor, Place.PROD), waits=["one-more"]
     )
-    if plan.reach(team, flavor.name) > own:
+    if reach(plan, team, flavor.name) > own:
         story.then("It is there: a regular job gets it.", one("regular", team, flavor))
     promise = f"{team.name}'s prod queue has {flavor.count(own)} and never borrows."
     return story.check("prod-slice", team.name, flavor.name, promise, queue_of(team, Place.PROD))
@@ -99,23 +100,23 @@ def prod_kept(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
 def _lent(plan: Plan, flavor: Hardware, team: TeamPlan, payer: TeamPlan) -> tuple[dict[str, int], int]:
     """What each team holds in its regular queue, and how much of it the prod queue must take back: all hold their guarantee, but
     for the slice, and the payer, of another team or of this one, takes what is left."""
-    oracle = Oracle(plan, flavor.name)
+    model = KueueModel(plan, flavor.name)
     for it in plan.teams:
         share = it.shares[flavor.name]
-        oracle.run(it.name, share.regular if it is team else share.guaranteed)
-    oracle.run(payer.name)
-    need = team.shares[flavor.name].prod - oracle.queue(team.name, prod=True).available
-    return {it.name: oracle.queue(it.name).usage for it in plan.teams}, max(0, need)
+        model.run(it.name, share.regular if it is team else share.guaranteed)
+    model.run(payer.name)
+    need = team.shares[flavor.name].prod - model.queue(team.name, prod=True).available
+    return {it.name: model.queue(it.name).usage for it in plan.teams}, max(0, need)
 
 
 def _while_idle(
     plan: Plan, flavor: Hardware, team: TeamPlan, owner: TeamPlan | None
 ) -> tuple[TeamPlan | None, dict[str, int], int]:
     """The same while an owner is idle, the team's prod jobs run, and its regular jobs take what is left."""
-    oracle = Oracle(plan, flavor.name)
-    oracle.run(team.name, team.shares[flavor.name].prod, prod=True)
+    model = KueueModel(plan, flavor.name)
+    model.run(team.name, team.shares[flavor.name].prod, prod=True)
     for it in others(plan, team, *([owner] if owner else [])):
-        oracle.run(it.name, it.shares[flavor.name].guaranteed)
-    oracle.run(team.name)
-    need = owner.shares[flavor.name].guaranteed - oracle.queue(owner.name).available if owner else 0
-    return owner, {it.name: oracle.queue(it.name).usage for it in plan.teams}, max(0, need)
+        model.run(it.name, it.shares[flavor.name].guaranteed)
+    model.run(team.name)
+    need = owner.shares[flavor.name].guaranteed - model.queue(owner.name).available if owner else 0
+    return owner, {it.name: model.queue(it.name).usage for it in plan.teams}, max(0, need)

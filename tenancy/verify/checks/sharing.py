@@ -8,7 +8,7 @@ from math import gcd
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import DepartmentPlan, Plan, TeamPlan
-from ...quota.kueue_model import Oracle
+from ...quota.kueue_model import KueueModel
 from .builder import Story, not_run, others, sizes, teams
 from .model import Check
 from .pressure import Borrowing, holders
@@ -98,10 +98,10 @@ def _contest(plan: Plan, flavor: Hardware, early: TeamPlan, late: TeamPlan) -> _
 
 def _borrows(plan: Plan, flavor: Hardware, team: TeamPlan, other: TeamPlan, fellows: tuple[TeamPlan, ...]) -> int:
     """What the team can borrow while the other and the fellows hold their guarantees and all the rest are idle."""
-    oracle = Oracle(plan, flavor.name)
+    model = KueueModel(plan, flavor.name)
     for it in (*fellows, other):
-        oracle.run(it.name, it.shares[flavor.name].guaranteed)
-    return oracle.run(team.name) - team.shares[flavor.name].guaranteed
+        model.run(it.name, it.shares[flavor.name].guaranteed)
+    return model.run(team.name) - team.shares[flavor.name].guaranteed
 
 
 def _contested(plan: Plan, flavor: Hardware, it: _Contest) -> Check:
@@ -122,10 +122,10 @@ def _contested(plan: Plan, flavor: Hardware, it: _Contest) -> Check:
         held[user.name] = rest
     amount = it.amount - rest
     gets = amount * it.mine // (it.theirs + it.mine)
-    oracle = Oracle(plan, flavor.name)
+    model = KueueModel(plan, flavor.name)
     for name, units in held.items():
-        oracle.run(name, units)
-    before, own = oracle.run(early.name), late.shares[flavor.name].guaranteed
+        model.run(name, units)
+    before, own = model.run(early.name), late.shares[flavor.name].guaranteed
     taken = before - early.shares[flavor.name].guaranteed - amount  # of the late one's guarantee
     size = sizes(flavor, before, own, taken, gets, amount - gets, *held.values())
     job = size.jobs("early", early, before, taken, gets, amount - gets, most=1)
@@ -142,16 +142,16 @@ def _contested(plan: Plan, flavor: Hardware, it: _Contest) -> Check:
 
 def _claim(plan: Plan, flavor: Hardware, idle: TeamPlan, claimer: TeamPlan, outsider: TeamPlan) -> tuple[int, int]:
     """What the claimer can have of its department's while the outsider holds all it can, and how much of it the outsider gives."""
-    oracle = Oracle(plan, flavor.name)
+    model = KueueModel(plan, flavor.name)
     for it in others(plan, idle):
-        oracle.run(it.name, it.shares[flavor.name].guaranteed)
-    oracle.run(outsider.name)
-    node, cohort = oracle.queue(claimer.name), oracle.departments[str(claimer.department)]
+        model.run(it.name, it.shares[flavor.name].guaranteed)
+    model.run(outsider.name)
+    node, cohort = model.queue(claimer.name), model.departments[str(claimer.department)]
     limit = claimer.shares[flavor.name].borrowable
     room = cohort.subtree - cohort.used
     claim = room if limit is None else min(limit, room)
     need = max(0, claim - node.available)
-    return claim, need if need and node.must_stop(claim, each=need) == 1 else 0
+    return claim, need if need and node.must_preempt(claim, each=need) == 1 else 0
 
 
 def _cohort(plan: Plan, early: TeamPlan, late: TeamPlan) -> str:

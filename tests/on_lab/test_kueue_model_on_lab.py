@@ -1,7 +1,7 @@
-"""The oracle beside a real Kueue: random small agreements, and of every job both say whether it runs.
+"""The model beside a real Kueue: random small agreements, and of every job both say whether it runs.
 
 Each agreement is a game of its own, with its own names, and all are played at once on one lab. A move submits a job or removes
-one. Where nothing is left for Kueue to do, the next job's fate is certain, so the oracle says it before: it runs, it waits, or it
+one. Where nothing is left for Kueue to do, the next job's fate is certain, so the model says it before: it runs, it waits, or it
 runs after others were stopped. Which of several queues must give is Kueue's choice (the newest jobs), and who was stopped may take
 back in turn: then what runs in the end must be one of the states in which that can end. And whenever Kueue has come to rest, every
 job that runs may run, and none that waits may.
@@ -29,7 +29,8 @@ from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.clients import Workload, connect
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.objects import kueue
-from tenancy.quota.kueue_model import Node, Oracle
+from tenancy.quota.kueue_model import KueueModel
+from tenancy.quota.tree import Node
 
 from .teams import Ask, Teams, condition
 
@@ -107,7 +108,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Foretold:
-    """What the oracle says of a job before it is submitted. `runs` None, `usage` empty: that goes by whom Kueue stops."""
+    """What the model says of a job before it is submitted. `runs` None, `usage` empty: that goes by whom Kueue stops."""
 
     runs: bool | None
     usage: frozenset[Usage] = frozenset()
@@ -140,9 +141,9 @@ class Game:
         self.values = agreement(self.seed)
         self.plan: Plan = make_plan(Agreement.model_validate(self.values))
         self.teams = Teams(self.client, self.plan)
-        self.oracles = {flavor.name: Oracle(self.plan, flavor.name) for flavor in self.plan.flavors}
+        self.models = {flavor.name: KueueModel(self.plan, flavor.name) for flavor in self.plan.flavors}
         self.dice = random.Random(f"moves {self.seed}")
-        # All jobs of a flavor are equal, or of any size. Of equal ones the oracle knows how many must go.
+        # All jobs of a flavor are equal, or of any size. Of equal ones the model knows how many must go.
         self.size = {
             it.name: 0 if self.dice.random() < 0.2 else self.dice.randint(1, max(1, it.capacity // 4))
             for it in self.plan.flavors
@@ -164,7 +165,7 @@ class Game:
         return frozenset((name, units) for name, units in self.count(flavor).items() if units)
 
     def count(self, flavor: str) -> dict[str, int]:
-        """Sets the oracle's usage to what is seen."""
+        """Sets the model's usage to what is seen."""
         nodes = self.nodes(flavor)
         for node in nodes.values():
             node.usage = 0
@@ -174,21 +175,21 @@ class Game:
         return {name: node.usage for name, node in nodes.items()}
 
     def nodes(self, flavor: str) -> dict[str, Node]:
-        return {node.name: node for node in self.oracles[flavor].queues.values()}
+        return {node.name: node for node in self.models[flavor].queues.values()}
 
-    # --- what the oracle says -------------------------------------------------------------------------------------------
+    # --- what the model says -------------------------------------------------------------------------------------------
 
     def may_run(self, job: Asked) -> bool | None:
-        """As the oracle's usage is now; None where it depends on which jobs Kueue stops."""
+        """As the model's usage is now; None where it depends on which jobs Kueue stops."""
         node, each = self.nodes(job.flavor)[job.queue], self.size[job.flavor]
-        if node.must_stop(job.units) is not None:
+        if node.must_preempt(job.units) is not None:
             return True
         if not (node.reclaimable(job.units) and node.potential >= job.units):
             return False
-        return False if each and node.must_stop(job.units, each) is None else None
+        return False if each and node.must_preempt(job.units, each) is None else None
 
     def wrong(self, flavor: str) -> list[str]:
-        """What contradicts the oracle in what runs and what waits now."""
+        """What contradicts the model in what runs and what waits now."""
         self.count(flavor)
         found = []
         for job in self.jobs.values():
@@ -232,20 +233,20 @@ class Game:
                 yield from self.submit(self.choose(f"j{number}"))
         while silent := [key for key in self.jobs if not self.holds(key) and not self.told(key)]:
             yield f"Kueue to say why they wait: {silent}"
-        for flavor in self.oracles:
+        for flavor in self.models:
             assert not self.wrong(flavor), self.wrong(flavor)
 
     def choose(self, name: str) -> Asked:
         """A job of any queue; three of four times, where there is one, of a queue that takes back what it asks, or else of one
         that borrows."""
         any_, borrowers, owners = [], [], []
-        for flavor, oracle in self.oracles.items():
+        for flavor, model in self.models.items():
             self.count(flavor)
             units = self.size[flavor] or self.dice.randint(1, max(1, self.plan.flavor[flavor].capacity // 3))
-            for (team_, prod), node in oracle.queues.items():
+            for (team_, prod), node in model.queues.items():
                 job = Asked(name, team_, prod, flavor, units)
                 any_.append(job)
-                if node.must_stop(units):
+                if node.must_preempt(units):
                     owners.append(job)
                 elif node.nominal < node.used + units <= node.used + node.available:
                     borrowers.append(job)
@@ -269,7 +270,7 @@ class Game:
         self.counts.waited += bool(foretold.usage and foretold.runs is False)
 
     def contradiction(self, job: Asked, foretold: Foretold) -> str:
-        """Empty where what is seen is as the oracle says."""
+        """Empty where what is seen is as the model says."""
         if foretold.runs is not None and self.holds(job.key) != foretold.runs:
             return f"{job} should {'run' if foretold.runs else 'wait'}: {self.told(job.key)}"
         usage = self.usage(job.flavor)
@@ -314,7 +315,7 @@ def ends(nodes: Mapping[str, Node], runs: Mapping[str, int], waiting: Mapping[st
             if not waits:
                 continue
             put(nodes, {it: units for it, units, _ in state})
-            certain = nodes[name].must_stop(each) is not None
+            certain = nodes[name].must_preempt(each) is not None
             for after in admissions(nodes, nodes[name], each):
                 rests = rests and not certain
                 now = tuple(
@@ -378,7 +379,7 @@ def games(empty: Path) -> Iterator[list[Game]]:
     kubectl(empty, "delete", "--wait=false", "--filename=-", given=every)  # nothing runs: they go when they can
 
 
-def test_kueue_and_the_oracle_agree_of_every_job(games: list[Game]) -> None:
+def test_kueue_and_the_model_agree_of_every_job(games: list[Game]) -> None:
     """A hundred jobs and more. What Kueue was waited for in vain is told with the seed, the agreement and every move."""
     waiting = {game.seed: game.play() for game in games}
     by_seed = {game.seed: game for game in games}

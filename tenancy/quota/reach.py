@@ -1,0 +1,32 @@
+"""How far teams get on an empty cluster: what nobody else uses is theirs to borrow, up to their limits.
+
+For one team that is what Kueue calls the potential of its queue: its guarantee, and of the pool and what all others lend as much as
+it may borrow. A larger job never starts. Several teams of a Cohort do not add up: they borrow of the same idle capacity, so their
+reach together is what they hold when all of them have taken all they can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ..agreement.plan import Plan, TeamPlan
+from .kueue_model import KueueModel
+
+
+def reach(plan: Plan, team: TeamPlan, flavor: str) -> int:
+    """The most that one team can use of a flavor. Who asks for many teams asks `reaches`, which builds the tree once."""
+    return KueueModel(plan, flavor).queue(team.name).potential
+
+
+def reaches(plan: Plan, flavor: str) -> Mapping[str, int]:
+    """By team."""
+    model = KueueModel(plan, flavor)
+    return {team.name: model.queue(team.name).potential for team in plan.teams}
+
+
+def reach_together(plan: Plan, teams: Iterable[TeamPlan], flavor: str) -> int:
+    """The most that these teams can use at once. Each has its guarantee first, or one that borrows it from a sibling would leave
+    the rest outside."""
+    model, several = KueueModel(plan, flavor), list(teams)
+    held = sum(model.run(team.name, team.shares[flavor].guaranteed) for team in several)
+    return held + sum(model.run(team.name) for team in several)
