@@ -1,26 +1,21 @@
-"""What of a flavor a queue can get now, by the agreement's numbers: what is missing, who holds it, who must give it back.
+"""What of a flavor a queue can get now, in words: what is missing, who holds it, who must give it back.
 
-The arithmetic is the model's. It counts units of the flavor; CPU and memory follow them by the flavor's ratio, so of a job
-that asks for more of these than its GPUs bring along `ratio` tells.
+The numbers are those of `quota.availability`, which counts units of the flavor. CPU and memory follow them by the flavor's ratio, so
+of a job that asks for more of these than its GPUs bring along `ratio` tells.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import Enum
 from fractions import Fraction
-from functools import cached_property
 
 from ...agreement.hardware import Hardware
-from ...agreement.plan import Plan, Share, TeamPlan
+from ...agreement.plan import TeamPlan
+from ...quota.availability import Availability, Bound
 from ...quota.jobs import Job
-from ...quota.kueue_model import KueueModel
-from ...quota.reclaim import preempted_for
-from ...quota.tree import Node
-from .admitted import Held, in_order, queues
+from .admitted import Held, in_order
 from .amounts import Asks, amount_in_words
 from .model import Holder
 from .times import span, within
@@ -28,71 +23,11 @@ from .times import span, within
 SHOWN = 3  # jobs of a team that are named
 
 
-class Bound(Enum):
-    """What is in the way of a job; NOTHING: it fits."""
-
-    NOTHING = "nothing"
-    MAXIMUM = "maximum"
-    PROD = "prod"
-    BORROWABLE = "borrowable"
-    IDLE = "idle"
-
-
 @dataclass(frozen=True)
-class Room:
-    plan: Plan
-    flavor: Hardware
-    team: TeamPlan
-    prod: bool
-    asked: int
-    priority: int
+class Room(Availability):
+    """The availability in words. `held` are its jobs, with the end of those that have a time limit."""
+
     held: Sequence[Held]
-
-    @cached_property
-    def queue(self) -> Node:
-        model = KueueModel(self.plan, self.flavor.name)
-        for it in self.held:
-            if queue := model.queues.get((it.job.team, it.job.prod)):
-                queue.usage += it.units(self.flavor.name)
-        return model.queue(self.team.name, self.prod)
-
-    @property
-    def share(self) -> Share:
-        return self.team.shares[self.flavor.name]
-
-    @property
-    def own(self) -> int:
-        """What its queue is guaranteed: the prod slice, or all else of the team."""
-        return self.share.prod if self.prod else self.share.regular if self.team.has_prod else self.share.guaranteed
-
-    def used(self, team: str, prod: bool | None = None) -> int:
-        mine = (it for it in self.held if it.job.team == team and prod in (None, it.job.prod))
-        return sum(it.units(self.flavor.name) for it in mine)
-
-    @cached_property
-    def free(self) -> int:
-        return max(0, self.queue.available)
-
-    @property
-    def most(self) -> int:
-        return self.queue.potential
-
-    @property
-    def missing(self) -> int:
-        return max(0, self.asked - self.free)
-
-    @cached_property
-    def bound(self) -> Bound:
-        if self.asked > self.most:
-            return Bound.MAXIMUM
-        if not self.missing:
-            return Bound.NOTHING
-        if self.prod and self.used(self.team.name, True) + self.asked > self.share.prod:
-            return Bound.PROD
-        limit = self.share.borrowable
-        if limit is not None and self.used(self.team.name) + self.asked > self.share.guaranteed + limit:
-            return Bound.BORROWABLE
-        return Bound.IDLE
 
     # --- in words
 
@@ -120,9 +55,9 @@ class Room:
         return f"{self.flavor.name}: {self._idle()}"
 
     def _idle(self) -> str:
-        mine = self.used(self.team.name, self.prod if self.team.has_prod else None)
+        mine = self.used_of_own
         whose = f"{self.team.name}'s prod slice" if self.prod else self.team.name
-        inside = self._inside()
+        inside = self.inside
         if inside == self.asked:
             return (
                 f"{whose} is guaranteed {self.n(self.own)} and uses {mine}, so these {self.asked} are its own. "
@@ -181,22 +116,6 @@ class Room:
 
     # --- who may be stopped for it
 
-    @cached_property
-    def victims(self) -> list[Job] | None:
-        """Whom Kueue would stop for it; None where it cannot start even so, or stops nobody."""
-        if self.bound is not Bound.IDLE or self.plan.sharing.policy == "fair":
-            return None
-        return preempted_for(
-            self.plan, self.flavor.name, (it.job for it in self.held), self.team.name, self.asked, self.prod
-        )
-
-    @cached_property
-    def lower(self) -> list[Job]:
-        """Jobs of lower priority in the same queue, which it may stop: the lowest first, then the newest."""
-        mine = (it.job for it in self.held if (it.job.team, it.job.prod) == (self.team.name, self.prod))
-        lower = (it for it in mine if it.priority < self.priority and it.units.get(self.flavor.name))
-        return sorted(lower, key=lambda it: it.preempted_first)
-
     def reclaims(self) -> Iterator[str]:
         if self.bound in (Bound.NOTHING, Bound.MAXIMUM):
             return
@@ -211,10 +130,7 @@ class Room:
             yield "It may stop nobody: its own team's jobs are in its way, and none in its queue has a lower priority."
 
     def _from_others(self) -> str:
-        whom: Counter[str] = Counter()
-        places = queues(self.plan)
-        for queue, units in self.queue.reclaimable(self.asked).items():
-            whom[places[queue.name][0]] += units
+        whom = self.lenders()
         if not whom:
             after = self.used(self.team.name) + self.asked
             return (
@@ -225,8 +141,8 @@ class Room:
             )
         who = " and ".join(f"{team} (up to {self.n(units)})" for team, units in whom.items())
         said = f"It may take back what it is guaranteed from {who}"
-        if self.victims:
-            jobs = listed([f"{it} ({it.units[self.flavor.name]})" for it in self.victims])
+        if self.preempted:
+            jobs = listed([f"{it} ({it.units[self.flavor.name]})" for it in self.preempted])
             return f"{said}: Kueue then stops {jobs}."
         return f"{said}, but that is not enough for this job."
 
@@ -240,57 +156,35 @@ class Room:
         each = self.asked // pods.count if pods.count else 0
         if not each:
             return ""
-        fit, own = self.free // each, self._inside() // each
-        if fit < own < pods.count and replace(self, asked=own * each).victims:
+        fit, own = self.free // each, self.inside // each
+        if fit < own < pods.count and replace(self, asked=own * each).preempted:
             return f"it asks for {own} of its {pods.count} pods ({self.n(own * each)}): so many are its own, and are taken back for it"
         if not 0 < fit < pods.count:
             return f"it asks for at most {self.n(self.free)}: so many are free to it now" if self.free else ""
         return f"it asks for {fit} of its {pods.count} pods ({self.n(fit * each)}): so many are free to it now"
 
-    def _inside(self) -> int:
-        """What of the units that it asks for is its queue's own."""
-        mine = self.used(self.team.name, self.prod if self.team.has_prod else None)
-        return max(0, min(self.asked, self.own - mine))
-
     def frees(self) -> list[Held]:
         """Jobs whose end leaves more to it than there is now."""
-        nodes = {node.name: node for node in self._queues()}
-        known: dict[tuple[str, int], bool] = {}
+        known: dict[tuple[str, bool, int], bool] = {}
 
-        def frees(it: Held) -> bool:
-            name, units = _queue_name(it.job), it.units(self.flavor.name)
-            if (name, units) not in known:
-                known[name, units] = units > 0 and name in nodes and self._gain({nodes[name]: units}) > 0
-            return known[name, units]
+        def frees(job: Job) -> bool:
+            key = job.team, job.prod, self.units(job)
+            if key not in known:
+                known[key] = self.gain([job]) > 0
+            return known[key]
 
-        return [it for it in self.held if frees(it)]
+        return [it for it in self.held if frees(it.job)]
 
     def bounded(self, ending: Sequence[Held]) -> list[Held] | None:
         """Of those, the ones whose time limits, one after the other, make room for it; None where limits alone do not."""
-        gone: Counter[Node] = Counter()
-        nodes = {node.name: node for node in self._queues()}
-        taken = []
+        taken: list[Held] = []
         for it in in_order(ending):
             if it.ends is None:
                 return None
-            gone[nodes[_queue_name(it.job)]] += it.units(self.flavor.name)
             taken.append(it)
-            if self._gain(gone) >= self.missing:
+            if self.gain(one.job for one in taken) >= self.missing:
                 return taken
         return None
-
-    def _queues(self) -> list[Node]:
-        *_, root = self.queue.up()
-        return [node for node in root.down() if node.is_queue]
-
-    def _gain(self, gone: dict[Node, int] | Counter[Node]) -> int:
-        before = self.queue.available
-        for queue, units in gone.items():
-            queue.usage -= units
-        after = self.queue.available
-        for queue, units in gone.items():
-            queue.usage += units
-        return after - before
 
 
 def of_guaranteed(team: TeamPlan, flavor: Hardware, used: int) -> str:
@@ -307,10 +201,6 @@ def holds(team: str, flavor: Hardware, used: int, what: str, held: Sequence[Held
         for it in jobs
     ]
     return f"{team} uses {flavor.count(used)} ({what}): {listed(named)}"
-
-
-def _queue_name(job: Job) -> str:
-    return f"{job.team}-prod" if job.prod else job.team
 
 
 def _until(it: Held, now: datetime) -> str:

@@ -226,7 +226,8 @@ class Case:
         if self.team is None or self.place is None:
             return None
         priority = int(spec_of(self.workload).get("priority") or 0)
-        return Room(self.plan, flavor, self.team, self.place[1], self.asks.units(flavor), priority, self.held)
+        jobs = [it.job for it in self.held]
+        return Room(self.plan, flavor, self.team, self.place[1], self.asks.units(flavor), priority, jobs, self.held)
 
     def fits_nodes(self, flavor: Hardware) -> bool:
         """Whether its pods are no larger than the flavor's nodes, which have the level that it requires."""

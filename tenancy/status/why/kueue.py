@@ -7,8 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ...agreement.plan import Plan
+from ...quota.availability import Bound
 from .amounts import each_in_words
-from .availability import Bound, Room, ratio
+from .availability import Room, ratio
 from .case import Case, counted
 from .find import Target
 from .messages import heard, sizes

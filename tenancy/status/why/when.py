@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 
+from ...quota.availability import Bound
 from .admitted import Held
-from .availability import Bound, Room
+from .availability import Room
 from .model import When
 from .times import clock, within
 
@@ -55,8 +56,8 @@ def when(
             f"now, by quota: Kueue looks at it again {SECONDS}",
             "no bound: nodes and other jobs of the queue have a say",
         )
-    if best.victims:
-        jobs = f"{len(best.victims)} job{'' if len(best.victims) == 1 else 's'}"
+    if best.preempted:
+        jobs = f"{len(best.preempted)} job{'' if len(best.preempted) == 1 else 's'}"
         return When(
             f"{SECONDS}: Kueue may stop {jobs} of others for it",
             "no bound, if the nodes are not where its pods need them",
