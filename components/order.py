@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from tenancy.objects.identity import reference
-from tenancy.text.quantity import parse_milli
+from tenancy.text.quantity import amount, whole
 
 from .objects import Object, written
 
@@ -53,5 +53,5 @@ def _owned(objects: Iterable[Object]) -> Owned:
             for flavor in group["flavors"]:
                 for quota in flavor["resources"]:
                     if quota["name"] != "memory":
-                        owned[flavor["name"], quota["name"]] += parse_milli(quota["nominalQuota"])
+                        owned[flavor["name"], quota["name"]] += whole(amount(quota["nominalQuota"]) * 1000)
     return owned

@@ -79,6 +79,32 @@ def _quantity(parse: Callable[[str], int], example: str) -> Callable[[object], i
     return read
 
 
+def cpu(text: str) -> int:
+    """`14`, `0.5` or `1500m` in milli-CPUs. Raises ValueError when it is none or finer than 1m."""
+    return _whole(text, 1000, "1m")
+
+
+def memory(text: str) -> int:
+    """`120Gi` or `64G` in bytes. Raises ValueError when it is none, has no unit or not whole bytes."""
+    if text.isascii() and text.isdigit():
+        raise ValueError(f"{text[:40]} has no unit, which would mean bytes")
+    if text.endswith("m"):
+        raise ValueError(f"{text[:40]!r} is not a quantity of memory: m counts thousandths of a byte")
+    return _whole(text, 1, "one byte")
+
+
+def _whole(text: str, per_one: int, smallest: str) -> int:
+    """A file may write fewer quantities than Kubernetes reads: those that a reader takes in at a glance."""
+    if re.fullmatch(_CPU_PATTERN, text) is None:
+        raise ValueError(f"{text[:40]!r} is not a quantity")
+    number = quantity.parse(text) * per_one
+    if number.denominator != 1:
+        raise ValueError(f"{text!r} is finer than {smallest}")
+    if number > quantity.MAX_QUANTITY:
+        raise ValueError(f"{text!r} is more than an API server can hold (2^63 - 1)")
+    return int(number)
+
+
 def _by_shape(value: object) -> str:
     return TABLE if isinstance(value, Mapping) else SCALAR
 
@@ -105,10 +131,11 @@ _AMOUNT_SCHEMA = {
     ]
 }
 _SUFFIXES = "(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)"
+_CPU_PATTERN = f"^[0-9]{{1,19}}([.][0-9]{{1,9}})?(m|{_SUFFIXES})?$"
 _CPU_SCHEMA = {
     "anyOf": [
         {"type": "integer", "exclusiveMinimum": 0, "maximum": quantity.MAX_QUANTITY},
-        {"type": "string", "pattern": f"^[0-9]{{1,19}}([.][0-9]{{1,9}})?(m|{_SUFFIXES})?$"},
+        {"type": "string", "pattern": _CPU_PATTERN},
     ]
 }
 _MEMORY_SCHEMA = {"type": "string", "pattern": f"^[0-9]{{1,19}}([.][0-9]{{1,9}})?{_SUFFIXES}$"}
@@ -129,8 +156,8 @@ Amounts = Annotated[
     Annotated[OneAmount, Tag(SCALAR)] | Annotated[dict[str, OneAmount], Tag(TABLE)],
     Discriminator(_by_shape),
 ]
-Cpu = Annotated[int, PlainValidator(_quantity(quantity.parse_milli, '14 or "1500m"')), _Schema(_CPU_SCHEMA)]
-Memory = Annotated[int, PlainValidator(_quantity(quantity.parse_bytes, '"120Gi"')), _Schema(_MEMORY_SCHEMA)]
+Cpu = Annotated[int, PlainValidator(_quantity(cpu, '14 or "1500m"')), _Schema(_CPU_SCHEMA)]
+Memory = Annotated[int, PlainValidator(_quantity(memory, '"120Gi"')), _Schema(_MEMORY_SCHEMA)]
 
 
 def as_tuple(value: object) -> object:

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 import httpx2
 from lightkube import ApiError, Client, operators
 from lightkube.resources.core_v1 import Node as NodeObject
-from lightkube.utils.quantity import parse_quantity
 
 from ..objects.identity import RUN_LABEL
+from ..text import quantity as quantities
 from .nodes import VENDOR, Node, NodeTaint
 
 PAGE = 500  # nodes in one answer; one of a real cluster has some 20 kB
@@ -57,5 +57,5 @@ def _amounts(allocatable: Mapping[str, str]) -> dict[str, int]:
     amounts = {}
     for name, quantity in allocatable.items():
         if name in ("cpu", "memory") or name.startswith(VENDOR):
-            amounts[name] = int((parse_quantity(quantity) or 0) * (1000 if name == "cpu" else 1))
+            amounts[name] = int(quantities.amount(quantity) * (1000 if name == "cpu" else 1))
     return amounts

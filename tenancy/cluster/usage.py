@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 from lightkube import ApiError, Client
-from lightkube.utils.quantity import parse_quantity
 
 from ..agreement.hardware import Hardware, Unit
 from ..agreement.plan import Plan
@@ -22,6 +20,7 @@ from ..objects import kai
 from ..objects.kueue import PROD_SUFFIX
 from ..objects.schedulers import Place
 from ..quota.lending import POOL, Use, lending
+from ..text.quantity import amount, whole
 from .clients import ClusterQueue, KaiQueue
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ def _require(kind: str, wanted: Iterable[str], there: Mapping[str, Any]) -> None
 
 
 def _whole(quantity: str | None) -> int:
-    return ceil(parse_quantity(quantity or "0") or 0)
+    return whole(amount(quantity))
 
 
 # Printing -------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from ..agreement.plan import Plan
 from ..objects import kai, kueue
 from ..objects.identity import AGREEMENT_LABEL
 from ..objects.quotas import resource_quotas
-from ..text.quantity import bytes_text, milli_text, parse_bytes, parse_milli
+from ..text.quantity import bytes_text, milli_text, parse, whole
 
 GROUPS = (kueue.API_VERSION.partition("/")[0], kai.API_VERSION.partition("/")[0])
 QUEUES = ("Cohort", "ClusterQueue", "Queue")  # what holds a promise; a LocalQueue only leads to one
@@ -151,13 +151,11 @@ def _amounts(node: Object, field: str) -> Amounts:
 
 
 def _number(resource: str, value: Any) -> int | None:
-    text = f"{value:.0f}" if isinstance(value, float) else str(value)
     try:
-        if resource != "memory":
-            return parse_milli(text)
-        return int(text) if text.isdigit() else parse_bytes(text)
+        number = parse(str(value))
     except ValueError:
         return None
+    return None if number < 0 else whole(number * (1 if resource == "memory" else 1000))
 
 
 def _text(resource: str, amount: int) -> str:

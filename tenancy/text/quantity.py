@@ -1,43 +1,73 @@
 """Kubernetes quantities, read exactly and written in the form the API server would rewrite them to.
 
 A quantity that is not in canonical form comes back from the server changed (`'1000'` returns as `1k`), which looks like
-drift for ever after. So amounts are kept as integers (GPUs, slices, milli-CPUs, bytes) and become text here, once.
-Grammar and canonical form: k8s.io/apimachinery `pkg/api/resource/quantity.go`.
+drift for ever after. So amounts are numbers (GPUs, slices, milli-CPUs, bytes) and become text here, once. Everything that
+an API server writes is read here too, as a Fraction: a Decimal would round at 28 digits, and a float at 16.
+
+Grammar, suffixes and canonical form: k8s.io/apimachinery `pkg/api/resource/quantity.go` and `suffix.go` (0.36.3). Its code is
+more lenient than its grammar in one point: it reads a sign or a suffix alone (`-`, `Ki`) as 0. Nobody means that, and the
+schema of a custom resource refuses it; so does `parse`.
 """
 
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
-BINARY = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
-DECIMAL = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+DECIMAL: dict[str, Fraction] = {it: Fraction(10) ** power for it, power in zip("num", (-9, -6, -3), strict=True)} | {
+    it: Fraction(10) ** power for it, power in zip(("", *"kMGTPE"), range(0, 19, 3), strict=True)
+}
+BINARY: dict[str, Fraction] = {f"{it}i": Fraction(2) ** (10 * power) for power, it in enumerate("KMGTPE", 1)}
+SUFFIXES: dict[str, Fraction] = {**DECIMAL, **BINARY}
 MAX_QUANTITY = 2**63 - 1  # a Quantity is an int64 at the API server
 
-_PATTERN = re.compile(
-    r"(?P<whole>\d{1,19})(?:\.(?P<parts>\d{1,9}))?(?P<suffix>m|Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?", re.ASCII
-)
+_NUMBER = re.compile(r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<parts>[0-9]*))?")
+_EXPONENT = re.compile(r"[eE](?P<power>[+-]?[0-9]{1,3})")
 
 
-def parse_milli(text: str) -> int:
-    """A CPU quantity (`14`, `0.5`, `1500m`) in milli-CPUs. Raises ValueError when it is none or finer than 1m."""
-    return _whole(text, 1000, "1m")
+def parse(text: str) -> Fraction:
+    """The number that a quantity means, exactly: `1500m` → 3/2, `1Ki` → 1024, `.5` → 1/2, `1e3` → 1000.
+
+    Raises ValueError, which names the part that is wrong.
+    """
+    match = _NUMBER.match(text)
+    assert match is not None  # all of it may be absent
+    whole, parts, suffix = match["whole"], match["parts"] or "", text[match.end() :]
+    if not whole and not parts:
+        raise ValueError(f"{_shown(text)} is not a quantity: it has no number before {_shown(suffix)}")
+    if len(whole + parts) > 1000:
+        raise ValueError(f"{_shown(text)} is not a quantity: its number has more than 1000 digits")
+    if suffix in SUFFIXES:
+        scale = SUFFIXES[suffix]
+    elif exponent := _EXPONENT.fullmatch(suffix):
+        scale = Fraction(10) ** int(exponent["power"])
+    else:
+        known = ", ".join(it for it in SUFFIXES if it)
+        raise ValueError(f"{_shown(text)} is not a quantity: {_shown(suffix)} is none of {known}, or e and an exponent")
+    number = Fraction(int(whole + parts), 10 ** len(parts)) * scale
+    return -number if match["sign"] == "-" else number
 
 
-def parse_bytes(text: str) -> int:
-    """A memory quantity (`120Gi`, `64G`) in bytes. Raises ValueError when it is none, has no unit or not whole bytes."""
-    if text.isascii() and text.isdigit():
-        raise ValueError(f"{text[:40]} has no unit, which would mean bytes")
-    if text.endswith("m"):
-        raise ValueError(f"{text[:40]!r} is not a quantity of memory: m counts thousandths of a byte")
-    return _whole(text, 1, "one byte")
+def amount(value: object) -> Fraction:
+    """The number that an object of the API means, which gives it as text or as a number; 0 where it gives none."""
+    try:
+        return parse(str(value))
+    except ValueError:
+        return Fraction(0)
 
 
-def count_text(count: int) -> str:
-    """An amount of whole things (GPUs, slices, CPUs) as canonical text: 16 → `16`, 1000 → `1k`."""
-    for suffix in reversed(DECIMAL):
-        if count and count % DECIMAL[suffix] == 0:
-            return f"{count // DECIMAL[suffix]}{suffix}"
-    return str(count)
+def whole(number: Fraction) -> int:
+    """A part of one counts as one."""
+    return -(-number.numerator // number.denominator)
+
+
+def count_text(count: int | Fraction) -> str:
+    """An amount of whole things (GPUs, slices, CPUs) as canonical text: 16 → `16`, 1000 → `1k`, 3/2 → `1500m`."""
+    number = Fraction(count)
+    for suffix, scale in reversed(DECIMAL.items()):
+        if number and number % scale == 0:
+            return f"{number / scale}{suffix}"
+    return f"{whole(number / DECIMAL['n'])}n" if number else "0"  # finer than any suffix: as the server, up to the next
 
 
 def milli_text(milli: int) -> str:
@@ -45,24 +75,13 @@ def milli_text(milli: int) -> str:
     return count_text(milli // 1000) if milli % 1000 == 0 else f"{milli}m"
 
 
-def bytes_text(amount: int) -> str:
+def bytes_text(size: int) -> str:
     """Bytes as canonical text in powers of 1024: 120 × 2^30 → `120Gi`, 2048 × 2^30 → `2Ti`."""
-    for suffix in reversed(BINARY):
-        if suffix and amount and amount % BINARY[suffix] == 0:
-            return f"{amount // BINARY[suffix]}{suffix}"
-    return count_text(amount)
+    for suffix, scale in reversed(BINARY.items()):
+        if size and size % scale == 0:
+            return f"{size // scale}{suffix}"
+    return count_text(size)
 
 
-def _whole(text: str, smallest_per_one: int, smallest: str) -> int:
-    """The quantity in its smallest part, in whole numbers only: a Decimal would round at 28 digits."""
-    match = _PATTERN.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text[:40]!r} is not a quantity")
-    digits, parts, suffix = match["whole"], match["parts"] or "", match["suffix"] or ""
-    factor = 1 if suffix == "m" else smallest_per_one * (BINARY.get(suffix) or DECIMAL[suffix])
-    number, rest = divmod(int(digits + parts) * factor, int("1" + "0" * len(parts)))
-    if rest:
-        raise ValueError(f"{text!r} is finer than {smallest}")
-    if number > MAX_QUANTITY:
-        raise ValueError(f"{text!r} is more than an API server can hold (2^63 - 1)")
-    return number
+def _shown(text: str) -> str:
+    return repr(text[:40])

@@ -10,7 +10,7 @@ from samples import LAB, plan
 from tenancy.lab.manifests import fake_gpu_topology
 from tenancy.lab.nodes import domains, nodes
 from tenancy.objects import kai
-from tenancy.text.quantity import parse_bytes, parse_milli
+from tenancy.text.quantity import parse
 
 MIXED = """
 [cluster]
@@ -75,7 +75,7 @@ def test_a_slice_of_strategy_single_goes_by_a_gpus_name() -> None:
 
 def test_a_cpu_node_has_no_gpu_and_no_gpu_labels() -> None:
     node = _by_name(MIXED)["cpu-2"]
-    assert (parse_milli(node["status"]["capacity"]["cpu"]), parse_bytes(node["status"]["capacity"]["memory"])) == (
+    assert (parse(node["status"]["capacity"]["cpu"]) * 1000, parse(node["status"]["capacity"]["memory"])) == (
         64_000,
         256 * 2**30,
     )

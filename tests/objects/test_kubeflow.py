@@ -12,7 +12,7 @@ from samples import ONE_FLAVOR, PRODUCTION, ROOT, kueue_objects, plan
 
 from tenancy.objects import access
 from tenancy.objects.access import Namespaces
-from tenancy.text.quantity import parse_bytes
+from tenancy.text.quantity import parse
 
 TWO = (
     ONE_FLAVOR
@@ -102,7 +102,7 @@ def test_a_template_asks_in_the_ratio_of_the_flavor_that_it_names(path: Path) ->
     for it in asks:
         units = it[flavor.resource]
         assert it["cpu"] * 1000 == units * flavor.cpu
-        assert parse_bytes(it["memory"]) == units * flavor.memory
+        assert parse(it["memory"]) == units * flavor.memory
 
 
 @pytest.mark.parametrize("path", JOBS, ids=lambda it: it.name)

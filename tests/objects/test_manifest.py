@@ -17,7 +17,6 @@ from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
 from tenancy.agreement.names import UNWRITABLE
 from tenancy.objects import kai, kueue
 from tenancy.objects.manifest import dump_all
-from tenancy.text.quantity import bytes_text, count_text, milli_text, parse_bytes, parse_milli
 
 KUBECTL = Path(sys.executable).parent / "kubectl"
 
@@ -207,68 +206,3 @@ def test_a_team_may_have_a_name_that_yaml_takes_for_something_else(name: str) ->
     made = kueue.objects(plan(ONE_FLAVOR + f'[teams."{name}"]\nguaranteed = 8\nlendable = 4\nprod = 4\n'))
     assert read(dump_all(made)) == made
     assert {"ClusterQueue", "Cohort"} == {one["kind"] for one in made if one["metadata"]["name"] == name}
-
-
-# --- quantities, as the API server would rewrite them (held against apimachinery 0.36 with 12,000 random ones) ----------
-
-COUNTS = {0: "0", 8: "8", 999: "999", 1000: "1k", 1024: "1024", 1500: "1500", 2_000_000: "2M", 10**18: "1E"}
-MILLIS = {0: "0", 1: "1m", 1500: "1500m", 14_000: "14", 1_000_000: "1k", 1_500_000: "1500", 10**9: "1M"}
-BYTES = {
-    0: "0",
-    1000: "1k",
-    1023: "1023",
-    1024: "1Ki",
-    1_500_000: "1500k",
-    120 * 2**30: "120Gi",
-    1024 * 2**30: "1Ti",
-    1025 * 2**30: "1025Gi",
-    2**62: "4Ei",
-}
-
-
-@pytest.mark.parametrize(("amount", "text"), COUNTS.items())
-def test_a_count_is_canonical(amount: int, text: str) -> None:
-    assert count_text(amount) == text
-
-
-@pytest.mark.parametrize(("amount", "text"), MILLIS.items())
-def test_milli_cpus_are_canonical(amount: int, text: str) -> None:
-    assert milli_text(amount) == text
-
-
-@pytest.mark.parametrize(("amount", "text"), BYTES.items())
-def test_bytes_are_canonical(amount: int, text: str) -> None:
-    assert bytes_text(amount) == text
-
-
-@given(amount=st.integers(1, 2**63 - 1))
-def test_what_is_written_is_read_as_it_was(amount: int) -> None:
-    assert parse_milli(milli_text(amount)) == amount
-    if not bytes_text(amount).isdigit():  # the file never writes bare bytes
-        assert parse_bytes(bytes_text(amount)) == amount
-
-
-@pytest.mark.parametrize(
-    "text", ["", "x", "1.5.5", "1 Gi", "1gi", "-1", "+1", "1e3", "0x10", "1K", "1n", "NaN", "1" * 20]
-)
-def test_what_is_no_quantity_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        parse_milli(text)
-
-
-@pytest.mark.parametrize("text", ["0.0001", "1.0005", "0.5m"])
-def test_a_cpu_finer_than_a_milli_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="finer than 1m"):
-        parse_milli(text)
-
-
-@pytest.mark.parametrize("text", ["8Ei", "9223372036854775808k", "10E"])
-def test_more_than_an_int64_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="more than an API server can hold"):
-        parse_bytes(text)
-
-
-def test_a_quantity_of_many_digits_is_not_rounded() -> None:
-    assert parse_bytes("1.000000001Gi".replace("Gi", "G")) == 1_000_000_001
-    with pytest.raises(ValueError, match="finer than one byte"):
-        parse_bytes("7.999999999Ei")

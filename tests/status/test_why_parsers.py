@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 from why_cases import CASES, NAMES, answer, case
 
 from tenancy.status.why import NotFound, Snapshot, Wanted, explain, text
-from tenancy.status.why.amounts import amount_in_words, of_pod, quantity, whole
+from tenancy.status.why.amounts import amount_in_words, of_pod
 from tenancy.status.why.find import find
 from tenancy.status.why.history import BY, UID
 from tenancy.status.why.reasons import match
 from tenancy.status.why.snapshot import event_time, time
 from tenancy.status.why.table import KAI, KUEUE
 from tenancy.status.why.times import clock, span, within
+from tenancy.text.quantity import amount as quantity
+from tenancy.text.quantity import whole
 
 WORDS = st.text(max_size=300)
 MESSAGES = st.lists(

@@ -15,7 +15,7 @@ from typing import Any
 from ...agreement.plan import Plan, TeamPlan
 from ...objects.identity import FIELD_MANAGER, reference
 from ...objects.kueue import PROD_SUFFIX
-from ...text.quantity import parse_milli
+from ...text.quantity import parse
 from .objects import differing
 from .words import POOL
 
@@ -74,8 +74,8 @@ def _word(plan: Plan, node: _Node, quota: Quota, was: str | None, now: str | Non
     hardware = plan.flavor.get(flavor)
     word = node.owns if number == "nominalQuota" else LIMITS[number] if node.is_top and number in LIMITS else ""
     try:
-        before, there = (None if it is None else parse_milli(it) / 1000 for it in (was, now))
-    except ValueError:  # memory, or an amount as no builder writes it
+        before, there = (None if it is None else float(parse(it)) for it in (was, now))
+    except ValueError:  # no quantity at all
         hardware = None
     if hardware is None or resource != hardware.resource or not word:
         return f"{node.subject}: {resource} of {flavor}, {number} {was or 'none'} → {now or 'none'}"

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 from ...agreement.plan import Plan
 from ...objects.kueue import PROD_SUFFIX
-from ...text.quantity import milli_text, parse_milli
+from ...text.quantity import amount, milli_text, whole
 from .words import listed
 
 Object = Mapping[str, Any]
@@ -65,8 +64,7 @@ def _held(flavor: str, there: Mapping[str, Object]) -> str:
     for body in there.values():
         for it in (body.get("status") or {}).get("flavorsReservation") or ():
             for resource in it["resources"] if it["name"] == flavor and body["kind"] == "ClusterQueue" else ():
-                with suppress(ValueError):  # thousandths of a byte
-                    held[resource["name"]] += parse_milli(str(resource.get("total") or "0"))
+                held[resource["name"]] += whole(amount(resource.get("total")) * 1000)
     devices = [it for it in held if held[it] and it not in ("cpu", "memory")] or [
         it for it in held if it == "cpu" and held[it]
     ]

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import ceil
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import httpx2
 from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import Pod
-from lightkube.utils.quantity import parse_quantity
 
 from ...agreement.plan import Plan
 from ...cluster import read_nodes as nodes
@@ -26,6 +25,7 @@ from ...objects import kai, kueue
 from ...objects.identity import reference
 from ...objects.schedulers import Scheduler
 from ...quota.jobs import Job
+from ...text.quantity import amount, whole
 from .domains import Domains, largest_domains
 
 PAGE = 500
@@ -127,8 +127,8 @@ def _admitted(admission: Mapping[str, Any], resources: Mapping[str, str]) -> dic
     for pods in admission.get("podSetAssignments") or ():
         for resource, flavor in (pods.get("flavors") or {}).items():
             if resources.get(flavor) == resource:
-                amount = ceil(parse_quantity((pods.get("resourceUsage") or {}).get(resource) or "0") or 0)
-                units[flavor] = units.get(flavor, 0) + amount
+                number = whole(amount((pods.get("resourceUsage") or {}).get(resource)))
+                units[flavor] = units.get(flavor, 0) + number
     return units
 
 
@@ -178,4 +178,4 @@ def _of_kai(client: Client, old: Plan, new: Plan) -> Iterator[Job]:
 def asks(pod: Pod, resource: str) -> int:
     containers = pod.spec.containers if pod.spec else []
     asked = [(it.resources and (it.resources.requests or it.resources.limits)) or {} for it in containers]
-    return ceil(sum(parse_quantity(it.get(resource, "0")) or 0 for it in asked))
+    return whole(sum((amount(it.get(resource)) for it in asked), Fraction(0)))

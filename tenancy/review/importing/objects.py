@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -11,6 +10,7 @@ import yaml
 
 from ...objects import kai, kueue
 from ...objects.identity import AGREEMENT_LABEL, kind_of, reference
+from ...text.quantity import parse as parse_quantity
 
 Object = Mapping[str, Any]
 
@@ -30,18 +30,6 @@ READ: Mapping[str, str] = {
     "Namespace": "",
 }
 """Every kind that an agreement is read from, with its API group."""
-
-_SUFFIXES: Mapping[str, Fraction] = {
-    "n": Fraction(1, 10**9),
-    "u": Fraction(1, 10**6),
-    "m": Fraction(1, 10**3),
-    "": Fraction(1),
-    **{it: Fraction(10 ** (3 * power)) for power, it in enumerate("kMGTPE", 1)},
-    **{f"{it}i": Fraction(2 ** (10 * power)) for power, it in enumerate("KMGTPE", 1)},
-}
-_QUANTITY = re.compile(
-    r"([+-]?)([0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE]([+-]?[0-9]{1,2})|([numkMGTPE]i?))?", re.ASCII
-)
 
 
 class NotObjects(ValueError):
@@ -135,20 +123,10 @@ def quantity(value: Any) -> Fraction | None:
     """A Kubernetes quantity or number, exactly; None where it is none."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    if isinstance(value, float):
-        return Fraction(str(value)) if abs(value) < 1e300 else None
-    if isinstance(value, int):
-        return Fraction(value)
-    match = _QUANTITY.fullmatch(value)
-    if match is None:
+    try:
+        return parse_quantity(str(value))
+    except ValueError:
         return None
-    sign, digits, exponent, suffix = match.groups()
-    scale = Fraction(10) ** int(exponent) if exponent else _SUFFIXES.get(suffix or "")
-    if scale is None:
-        return None
-    whole, _, parts = digits.partition(".")
-    number = Fraction(int(f"{whole or '0'}{parts}"), 10 ** len(parts)) * scale
-    return -number if sign == "-" else number
 
 
 def spec_of(body: Object) -> Mapping[str, Any]:

@@ -11,10 +11,10 @@ from typing import Any
 import httpx2
 from lightkube import ApiError, Client
 from lightkube.resources.core_v1 import Event, Namespace
-from lightkube.utils.quantity import parse_quantity
 
 from ...cluster.usage import NotThere
 from ...quota.lending import Use
+from ...text import quantity as quantities
 from .. import Eviction, Short, Waiting
 
 PAGE = 500
@@ -103,7 +103,7 @@ def moment(text: str | datetime) -> datetime:
 
 def whole(quantity: object) -> int:
     """A part of a unit counts as a whole one."""
-    return ceil(parse_quantity(str(quantity)) or 0) if quantity is not None else 0
+    return quantities.whole(quantities.amount(quantity))
 
 
 def asks(pods: Object) -> Iterator[tuple[str, int]]:
@@ -112,5 +112,5 @@ def asks(pods: Object) -> Iterator[tuple[str, int]]:
     for it in pods.get("containers") or ():
         resources = it.get("resources") or {}
         for name, amount in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}.items():
-            amounts[name] = amounts.get(name, 0) + (parse_quantity(str(amount)) or 0)
+            amounts[name] = amounts.get(name, 0) + quantities.amount(amount)
     return ((name, ceil(amount)) for name, amount in amounts.items())

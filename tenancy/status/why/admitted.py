@@ -11,7 +11,9 @@ from ...agreement.plan import Plan
 from ...objects import kai
 from ...objects.kueue import PROD_SUFFIX
 from ...quota.jobs import Job
-from .amounts import of_pod, quantity, whole, with_part
+from ...text.quantity import amount as quantity
+from ...text.quantity import whole
+from .amounts import of_pod, with_part
 from .snapshot import (
     Object,
     Snapshot,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,29 +9,10 @@ from typing import Any
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
-from ...text.quantity import BINARY, DECIMAL, bytes_text, milli_text
+from ...text.quantity import amount as quantity
+from ...text.quantity import bytes_text, milli_text, whole
 
-_QUANTITY = re.compile(
-    r"([+-]?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3})|(n|u|m|Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E))?", re.ASCII
-)
-_SMALL = {"n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000)}
 DEVICES = ("nvidia.com/",)  # what a flavor may be counted in, but for CPUs
-
-
-def quantity(text: object) -> Fraction:
-    """Any quantity that an API server writes; 0 for what is none."""
-    if not (match := _QUANTITY.fullmatch(str(text).strip())):
-        return Fraction(0)
-    sign, whole, parts, exponent, suffix = match.groups()
-    number = Fraction(int(whole + (parts or "")), 10 ** len(parts or ""))
-    number *= Fraction(10) ** int(exponent) if exponent else 1
-    number *= _SMALL.get(suffix) or BINARY.get(suffix or "") or DECIMAL.get(suffix, 1)
-    return -number if sign == "-" else number
-
-
-def whole(number: Fraction) -> int:
-    """A part of one counts as one."""
-    return -(-number.numerator // number.denominator)
 
 
 @dataclass(frozen=True, slots=True)

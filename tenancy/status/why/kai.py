@@ -16,8 +16,9 @@ from functools import cached_property
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...objects import kai
+from ...text.quantity import whole
 from .admitted import Held, of_kai
-from .amounts import Asks, PodSet, of_pod, whole, with_part
+from .amounts import Asks, PodSet, of_pod, with_part
 from .availability import holds, listed, of_guaranteed
 from .find import Target
 from .model import Answer, Holder, Reason, Said, State, When

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...agreement.hardware import HOSTNAME
 from ...objects import kueue
-from .amounts import whole
+from ...text.quantity import whole
 from .case import Case, job_of
 from .model import Reason, Said
 from .reasons import Match, explain, match

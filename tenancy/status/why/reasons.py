@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .amounts import amount_in_words, quantity
+from ...text.quantity import amount as quantity
+from .amounts import amount_in_words
 from .model import Reason
 
 

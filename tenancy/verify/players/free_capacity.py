@@ -6,9 +6,9 @@ from math import floor
 
 from lightkube import Client
 from lightkube.resources.core_v1 import Pod
-from lightkube.utils.quantity import parse_quantity
 
 from ...agreement.hardware import Hardware
+from ...text.quantity import amount
 from .live_objects import Originals
 from .sandbox import NotRunnable
 
@@ -18,12 +18,12 @@ def require(client: Client, there: Originals, flavor: Hardware, units: int) -> N
     nodes = there.nodes_of(flavor.name)
     names = {it["metadata"]["name"] for it in nodes if not (it.get("spec") or {}).get("unschedulable")}
     has = sum(
-        parse_quantity(it["status"].get("allocatable", {}).get(flavor.resource, "0")) or 0
+        amount(it["status"].get("allocatable", {}).get(flavor.resource))
         for it in nodes
         if it["metadata"]["name"] in names
     )
     taken = sum(
-        parse_quantity(((container.resources and container.resources.requests) or {}).get(flavor.resource, "0")) or 0
+        amount(((container.resources and container.resources.requests) or {}).get(flavor.resource))
         for pod in client.list(Pod, namespace="*", chunk_size=500)
         if pod.spec and pod.spec.nodeName in names and pod.status and pod.status.phase in ("Pending", "Running")
         for container in pod.spec.containers

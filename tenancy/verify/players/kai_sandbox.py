@@ -13,7 +13,6 @@ from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace
 from lightkube.types import PatchType
-from lightkube.utils.quantity import parse_quantity
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
@@ -21,6 +20,7 @@ from ...cluster.clients import KaiQueue
 from ...cluster.data import NodeData, PodData
 from ...objects import kai
 from ...objects.identity import AGREEMENT_LABEL
+from ...text import quantity as quantities
 from ..play import Clock
 from . import kai_objects as objects
 from .kai_objects import Mark
@@ -235,7 +235,7 @@ def _ready(node: Mapping[str, Any]) -> bool:
 
 
 def amount(quantity: object) -> float:
-    return float(parse_quantity(str(quantity)) or 0) if quantity is not None else 0.0
+    return float(quantities.amount(quantity))
 
 
 def _delete(client: Client, kind: Any, name: str) -> None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from math import ceil
+from fractions import Fraction
 from threading import Lock
 
 from lightkube import ApiError, Client
 from lightkube.codecs import from_dict
 from lightkube.resources.batch_v1 import Job
 from lightkube.types import CascadeType
-from lightkube.utils.quantity import parse_quantity
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
@@ -24,6 +23,7 @@ from ...cluster.clients import WorkloadPriorityClass
 from ...objects.access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
 from ...objects.kueue import PROD_SUFFIX
 from ...objects.schedulers import Place
+from ...text.quantity import amount, whole
 from ..checks.model import Check, Jobs
 from ..play import Clock
 from . import free_capacity as room
@@ -285,7 +285,7 @@ def most(check: Check, flavor: str) -> int:
 def _units(status: Object, name: str, flavor: Hardware) -> int:
     """What a queue's status says it uses of a flavor, by the name it has there."""
     rows = (row for it in status.get("flavorsUsage") or () if it["name"] == name for row in it["resources"])
-    return ceil(next((parse_quantity(row["total"]) or 0 for row in rows if row["name"] == flavor.resource), 0))
+    return whole(next((amount(row["total"]) for row in rows if row["name"] == flavor.resource), Fraction(0)))
 
 
 def _leaving(pod: Object) -> bool:

@@ -13,10 +13,10 @@ from typing import Any
 
 from lightkube import Client
 from lightkube.types import PatchType
-from lightkube.utils.quantity import parse_quantity
 
 from ...cluster.clients import VirtualMachine, VirtualMachineInstance
 from ...cluster.data import PodData, QuotaData
+from ...text import quantity as quantities
 from ..checks.machines import DEFINED, MEMORY, RUNNING
 from ..play import Clock
 
@@ -56,7 +56,7 @@ class Counts:
         found = {}
         for quota in self.client.list(QuotaData, namespace=self.namespace):
             for key, amount in ((quota.get("status") or {}).get("used") or {}).items():
-                found[key] = int(parse_quantity(amount) or 0)
+                found[key] = int(quantities.amount(amount))
         return found
 
     def _there(self) -> dict[str, int]:
@@ -80,4 +80,4 @@ def _memory(pod: Object) -> int:
     spec = pod["spec"]
     beside = [it for it in spec.get("initContainers") or () if it.get("restartPolicy") == "Always"]
     asked = [(it.get("resources") or {}).get("requests") or {} for it in (*spec["containers"], *beside)]
-    return sum(int(parse_quantity(it.get("memory", "0")) or 0) for it in (*asked, spec.get("overhead") or {}))
+    return sum(int(quantities.amount(it.get("memory"))) for it in (*asked, spec.get("overhead") or {}))
