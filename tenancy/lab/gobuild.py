@@ -88,13 +88,18 @@ def cache() -> Path:
 
 
 @once
-def pins() -> Path:
-    """The folder with the pinned modules: in a checkout `tools/go`, in an installed wheel a copy inside the package."""
+def sources() -> Path:
+    """The folder with the pinned modules, `go`, and the language hosts, `hosts`: in a checkout `tools`, in an installed
+    wheel a copy inside the package."""
     package = Path(__file__).resolve().parents[1]
-    for folder in (package.parent / "tools" / "go", package / "_tools" / "go"):
-        if (folder / "cluster" / "go.mod").exists():
+    for folder in (package.parent / "tools", package / "_tools"):
+        if (folder / "go" / "cluster" / "go.mod").exists():
             return folder
     raise ToolsError(f"the pinned Go modules are not part of this installation (looked beside {package})")
+
+
+def pins() -> Path:
+    return sources() / "go"
 
 
 def digest(*parts: str | bytes) -> str:

@@ -237,18 +237,18 @@ def pulumi_home(found: Mapping[str, Path]) -> Path:
     """What an installed Pulumi keeps in ~/.pulumi, around the programs built here: `bin` and `plugins`.
 
     The engine warns of a host or a plugin that it meets on PATH, and does not of those in these places. The language host
-    is `language_host.py` under the name the engine looks for, with the Python that runs us: the cache is shared by clones,
+    is `tools/hosts/language_host.py` under the name the engine looks for, with the Python that runs us: the cache is shared by clones,
     and each clone has an environment of its own. Policy packs do not go through the host in this release of Pulumi, but
     through a command of their own.
     """
-    python, host = sys.executable, Path(__file__).with_name("language_host.py")
+    python, hosts = sys.executable, gobuild.sources() / "hosts"
     runner = module_dir("pulumi-sdk") / "python/cmd/pulumi-language-python-exec"
     commands = {
-        "pulumi-language-python": f"-P '{host}' --runner '{runner}'",
+        "pulumi-language-python": f"'{hosts}/language_host.py' --runner '{runner}'",
         "pulumi-analyzer-policy-python": "-u -m pulumi.policy",
     }
     if generator := found.get("generate-nodejs"):
-        commands["pulumi-language-nodejs"] = f"-P -m tenancy.lab.node_host --generator '{generator}'"
+        commands["pulumi-language-nodejs"] = f"'{hosts}/node_host.py' --generator '{generator}'"
     home = gobuild.cache() / f"pulumi-home-{gobuild.digest(python, *commands.values(), *map(str, found.values()))}"
     for name, arguments in commands.items():
         if not (home / "bin" / name).exists():

@@ -2,9 +2,9 @@
 
 Pulumi's engine does not run Python: it asks a small gRPC server, `pulumi-language-python`, to run the program and its
 plugins. The official host comes with Pulumi's own download. Its Go source left the SDK module after v3.68.0, and that old
-release cannot run plugins for today's engine; so where Pulumi was built from its Go module (see `tools`) there is none.
+release cannot run plugins for today's engine; so where Pulumi was built from its Go module (`tenancy.lab.tools`) there is none.
 The protocol is public and the Python SDK carries it, so a host is little work: answer five calls, start children, pass
-their output on, and never leave one behind. `tools` puts this host in place only where the official one is absent.
+their output on, and never leave one behind. `tenancy.lab.tools` puts this host in place only where the official one is absent.
 
 The engine's side, which shapes this file: the first line on our standard output is our port; what follows there is shown
 to the user; exit code 32 of a program means "the user has been told" (Pulumi's `pulumi-language-python-exec`, 2018).

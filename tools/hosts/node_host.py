@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from language_host import Children, Host, serve
 from pulumi.runtime.proto import language_pb2 as lang
 from pulumi.runtime.proto import plugin_pb2
-
-from tenancy.lab.language_host import Children, Host, serve
 
 RUNNER = Path("node_modules", "@pulumi", "pulumi", "cmd", "run", "index.js")
 
