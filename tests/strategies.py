@@ -1,4 +1,4 @@
-"""Hypothesis strategies: agreements that are right, and files that are damaged."""
+"""Hypothesis strategies: agreements that are right, in numbers or in all their keys, and files that are damaged."""
 
 from __future__ import annotations
 
@@ -52,6 +52,115 @@ def team(draw: st.DrawFn, capacity: dict[str, int], share: int, departments: lis
     if departments and draw(st.booleans()):
         made["department"] = draw(st.sampled_from(departments))
     return made
+
+
+# --- agreements that may say everything --------------------------------------------------------------------------------
+
+
+def table(required: dict[str, Any] | None = None, /, **optional: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """A table with some of its optional keys. What is no strategy is a value that stays."""
+    fixed, drawn = (
+        {key: it if isinstance(it, st.SearchStrategy) else st.just(it) for key, it in keys.items()}
+        for keys in (required or {}, optional)
+    )
+    return st.fixed_dictionaries(fixed, optional=drawn)
+
+
+SIZES = st.sampled_from(["1Gi", "15Gi", "64Gi"])
+DURATIONS = st.sampled_from(["1s", "5m", "2h", "7d"])
+WEIGHTS = st.sampled_from([0, 0.5, 1, 3])
+NAMES_TO_SHOW = st.sampled_from(["One", "Zwei & drei", "四"])
+STRATEGIES_OF_KUEUE = ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
+TAINTS = table(
+    {"key": "nvidia.com/gpu", "effect": st.sampled_from(["NoSchedule", "PreferNoSchedule", "NoExecute"])},
+    value="present",
+)
+FULL_FLAVORS = {
+    "cpu": table(
+        {"nodes": st.integers(1, 4), "cpu_per_node": 64, "memory_per_node": SIZES, "node_labels": {"pool": "cpu"}}
+    ),
+    "gpu": table(
+        {"nodes": st.integers(1, 4), "gpus_per_node": 8, "node_labels": {"pool": "gpu"}},
+        cpu_per_gpu=st.integers(1, 16),
+        memory_per_gpu=SIZES,
+        taints=st.lists(TAINTS, max_size=1),
+        topology="racks",
+    ),
+    "cut": table(
+        {
+            "nodes": st.integers(1, 4),
+            "gpus_per_node": 8,
+            "node_labels": {"pool": "cut"},
+            "mig": table(
+                {
+                    "gpu": st.sampled_from(["A100-80GB", "H100-80GB"]),
+                    "profile": st.sampled_from(["1g.10gb", "1g.20gb"]),
+                },
+                strategy=st.sampled_from(["mixed", "single"]),
+                slices=st.integers(1, 4),
+            ),
+        },
+        cpu_per_slice=st.integers(1, 4),
+        memory_per_slice=SIZES,
+    ),
+}
+"""By name; every capacity is 8 or more, so that a team may be guaranteed 2 of each."""
+
+
+def full_team(name: str) -> st.SearchStrategy[dict[str, Any]]:
+    part = table(gpu=st.integers(0, 2), cut=st.integers(0, 2))
+    return table(
+        {"guaranteed": {"cpu": "2 cpu", "gpu": 2, "cut": 2}},
+        display_name=NAMES_TO_SHOW,
+        department="d",
+        lendable=part,
+        borrowable=part,
+        prod=part,
+        weight=WEIGHTS,
+        highest_priority=st.sampled_from(["low", "high"]),
+        members=st.just([f"{name}-people"]),
+        leads=st.just([f"{name}-leads"]),
+        namespaces=st.just([f"{name}-one", f"{name}-two"]),
+        profiles=st.just({f"{name}-alice": "alice@example.com"}),
+        machines=table(
+            {"namespace": f"{name}-vms", "count": st.integers(0, 9), "vcpus": st.integers(1, 8), "memory": SIZES}
+        ),
+    )
+
+
+def full_agreements() -> st.SearchStrategy[dict[str, Any]]:
+    """The values of an agreement without an error, in which any key of the model may be said."""
+    sharing = table(
+        policy="fair",
+        usage=table(half_life=DURATIONS, sampling_interval=DURATIONS, resource_weights={"cpu": 0.5}),
+        preempt_min_runtime=DURATIONS,
+        reclaim_min_runtime=DURATIONS,
+    )
+    fair = table({"policy": "fair"}, preemption_strategies=STRATEGIES_OF_KUEUE)
+    access = table(
+        {"platform_groups": ["platform"]},
+        exempt_namespaces=["monitoring"],
+        default_cpu=st.integers(1, 4),
+        default_memory=SIZES,
+    )
+    cluster = table(
+        {"name": "c"},
+        team_label="example.com/team",
+        guarantee_on=st.sampled_from(["cohort", "queue"]),
+        prod_priority=st.sampled_from(["low", "high"]),
+    )
+    return table(
+        {
+            "cluster": cluster,
+            "topologies": {"racks": {"levels": ["example.com/rack", "kubernetes.io/hostname"]}},
+            "flavors": table(FULL_FLAVORS),
+            "priorities": {"low": 1, "high": 1000},
+            "departments": table({"d": table(display_name=NAMES_TO_SHOW, weight=WEIGHTS)}),
+            "teams": table({name: full_team(name) for name in ("t0", "t1")}),
+        },
+        sharing=st.one_of(sharing, fair),
+        access=access,
+    )
 
 
 def as_agreement(values: dict[str, Any]) -> Agreement:
