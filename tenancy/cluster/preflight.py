@@ -31,6 +31,7 @@ import httpx2
 from lightkube import KubeConfig
 from lightkube.config.client_adapter import Client, ConnectionParams
 
+from ..objects.difference import covers
 from ..objects.identity import AGREEMENT_LABEL, FIELD_MANAGER, kind_of, reference
 from ..objects.immutable import changed, is_replaced
 from .connection import Unreachable, require_reachable
@@ -43,7 +44,6 @@ TIMEOUT = httpx2.Timeout(30.0)
 BUSY = (httpx2.codes.TOO_MANY_REQUESTS, httpx2.codes.SERVICE_UNAVAILABLE)  # so says an API server just started
 PATIENCE = 30.0  # seconds for which a busy server is asked again
 MOST_NAMES = 200  # in one sentence
-WHOLE = ("resourceGroups",)  # the server adds nothing to Kueue's quotas: a limit more is somebody's
 
 
 class PreflightError(RuntimeError):
@@ -236,18 +236,6 @@ class Cluster:
         while (answer := self._http.get(path, params=query)).status_code in BUSY and time.monotonic() < deadline:
             time.sleep(0.2)
         return answer
-
-
-def covers(live: Any, wanted: Any) -> bool:
-    """Whether what is there is what is wanted; fields that the cluster added are no difference. Amounts are compared as
-    text: the builders write the form that the API server keeps."""
-    if isinstance(wanted, Mapping):
-        return isinstance(live, Mapping) and all(
-            key in live and (live[key] == it if key in WHOLE else covers(live[key], it)) for key, it in wanted.items()
-        )
-    if isinstance(wanted, list | tuple):
-        return isinstance(live, list) and len(live) == len(wanted) and all(map(covers, live, wanted))
-    return bool(live == wanted)
 
 
 def _labels(config: Object) -> list[str]:

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tenancy.cluster import kinds
-from tenancy.cluster.preflight import Cluster, Found, PreflightError, covers
+from tenancy.cluster.preflight import Cluster, Found, PreflightError
 
 VERSION = "kueue.x-k8s.io/v1beta2"
 KINDS = {"ResourceFlavor": VERSION, "Cohort": VERSION, "ClusterQueue": VERSION}
@@ -318,18 +318,3 @@ def test_a_namespace_moves_in_two_steps_where_the_operator_does() -> None:
     assert "kubectl label namespace alice tenancy.dev/team-  Then update" in said
     for before in (namespace(None), namespace("b"), namespace("")):
         assert refusals(look(FakeServer(before, config()), namespace("b"), config(), kinds=INSIDE)) == []
-
-
-@pytest.mark.parametrize(
-    ("live", "wanted", "expected"),
-    [
-        ({"a": 1, "b": 2}, {"a": 1}, True),
-        ({"a": 1}, {"a": 1, "b": 2}, False),
-        ([1, 2], [1], False),
-        ([{"a": 1, "b": 2}], [{"a": 1}], True),
-        (None, {"a": 1}, False),
-        (1000.0, 1000, True),
-    ],
-)
-def test_what_the_cluster_adds_is_no_difference(live: object, wanted: object, expected: bool) -> None:
-    assert covers(live, wanted) is expected

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...agreement.plan import Plan, TeamPlan
+from ...objects.difference import spoken_of
 from ...objects.identity import FIELD_MANAGER, reference
 from ...objects.kueue import PROD_SUFFIX
 from ...text.quantity import parse
@@ -102,7 +103,7 @@ def _numbers(body: Object) -> dict[Quota, str]:
 
 def _others(plan: Plan, node: _Node, wanted: Object, live: Object) -> Iterator[str]:
     """All that is no quota of Kueue."""
-    for path, was, now in differing(_without_quotas(wanted), _only(live, _without_quotas(wanted))):
+    for path, was, now in differing(_without_quotas(wanted), spoken_of(live, _without_quotas(wanted))):
         if path in ("cohortName", "parentName") and node.is_top:
             yield f"{node.subject}: department {_place(plan, was)} → {_place(plan, now)}"
         elif path == "fairSharing.weight":
@@ -115,15 +116,6 @@ def _without_quotas(body: Object) -> Object:
     spec = {key: it for key, it in (body.get("spec") or {}).items() if key != "resourceGroups"}
     metadata = {key: it for key, it in body["metadata"].items() if key in ("labels", "annotations")}
     return {**{key: it for key, it in body.items() if key != "status"}, "metadata": metadata, "spec": spec}
-
-
-def _only(live: Any, wanted: Any) -> Any:
-    """Of what is there, what is spoken of."""
-    if isinstance(live, Mapping) and isinstance(wanted, Mapping):
-        return {key: _only(live[key], it) for key, it in wanted.items() if key in live}
-    if isinstance(live, list) and isinstance(wanted, list | tuple) and len(live) == len(wanted):
-        return [_only(*pair) for pair in zip(live, wanted, strict=True)]
-    return live
 
 
 def _place(plan: Plan, cohort: str) -> str:

@@ -16,6 +16,7 @@ from ...agreement.plan import Plan
 from ...objects import access, kai, kueue
 from ...objects import immutable as fixed
 from ...objects.access import Namespaces
+from ...objects.difference import ORDER, Item, Lists, differences
 from ...objects.identity import kind_of, reference
 from ...objects.schedulers import Scheduler
 
@@ -116,35 +117,15 @@ _WHEN_CHANGED: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def differing(was: Any, becomes: Any, path: str = "") -> Iterator[Field]:
-    """The leaves that differ. Items of a list that have names are compared by these; the steps in which every quota of Kueue
-    stands are left out of the path."""
-    if isinstance(was, Mapping) and isinstance(becomes, Mapping):
-        for key in dict.fromkeys((*becomes, *was)):
-            step = path if key in _LEFT_OUT else f"{path}.{key}" if path else key
-            yield from differing(was.get(key), becomes.get(key), step)
-    elif (a := _by_name(was)) is not None and (b := _by_name(becomes)) is not None:
-        for key in dict.fromkeys((*b, *a)):
-            yield from differing(a.get(key), b.get(key), f"{path}.{key}" if path else key)
-        if (both := [it for it in a if it in b]) != [it for it in b if it in a]:
-            yield (f"{path} (order)", ", ".join(both), ", ".join(it for it in b if it in a))
-    elif isinstance(was, list) and isinstance(becomes, list) and len(was) == len(becomes) == 1:
-        yield from differing(was[0], becomes[0], path)
-    elif was != becomes:
-        yield (path, _text(was), _text(becomes))
+def differing(was: Any, becomes: Any) -> Iterator[Field]:
+    """The leaves that differ, as text. The steps in which every quota of Kueue stands are left out of the path."""
+    for change in differences(was, becomes, Lists.BY_NAME):
+        steps = [step for step in change.steps if isinstance(step, Item) or step not in (*_LEFT_OUT, ORDER)]
+        order = f" {ORDER}" if change.steps[-1] == ORDER else ""
+        yield (f"{'.'.join(steps)}{order}", _text(change.before), _text(change.after))
 
 
 _LEFT_OUT = ("spec", "resourceGroups", "flavors", "resources")
-
-
-def _by_name(value: Any) -> dict[str, Any] | None:
-    """A list of objects with names, or nothing (an item that is not there)."""
-    if value is None:
-        return {}
-    if isinstance(value, list) and all(isinstance(it, Mapping) and "name" in it for it in value):
-        made = {str(it["name"]): {key: part for key, part in it.items() if key != "name"} for it in value}
-        return made if len(made) == len(value) else None
-    return None
 
 
 def _text(value: Any) -> str:

@@ -19,9 +19,9 @@ from lightkube.resources.core_v1 import Pod
 from ...agreement.plan import Plan
 from ...cluster import read_nodes as nodes
 from ...cluster.clients import ClusterQueue, KaiQueue, Workload
-from ...cluster.preflight import covers
 from ...cluster.usage import NotThere
 from ...objects import kai, kueue
+from ...objects.difference import covers
 from ...objects.identity import reference
 from ...objects.schedulers import Scheduler
 from ...quota.jobs import Job

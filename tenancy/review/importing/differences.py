@@ -15,39 +15,22 @@ from typing import Any
 from ...agreement.plan import Plan
 from ...objects import kai, kueue
 from ...objects.access import namespaces as access
+from ...objects.difference import ATOMIC_QUOTAS, DEFAULTS, OF_THE_SERVER, Change, Lists
+from ...objects.difference import differences as differences_of
 from ...objects.identity import AGREEMENT_LABEL, kind_of, reference
 from ...objects.immutable import changed
 from . import owners
-from .objects import Object, quantity, spec_of
+from .objects import Object, spec_of
 from .outcome import Difference, Fate
 from .quotas import Forest, forest
 from .rows import quotas
 
-# What the server fills in where nothing is said (the CRDs of Kueue 0.19; KAI's Queue fills in nothing).
-DEFAULTS: Mapping[tuple[str, str], Any] = {
-    ("ClusterQueue", "spec.flavorFungibility.whenCanBorrow"): "MayStopSearch",
-    ("ClusterQueue", "spec.flavorFungibility.whenCanPreempt"): "TryNextFlavor",
-    ("ClusterQueue", "spec.preemption.borrowWithinCohort.policy"): "Never",
-    ("ClusterQueue", "spec.preemption.reclaimWithinCohort"): "Never",
-    ("ClusterQueue", "spec.preemption.withinClusterQueue"): "Never",
-    ("ClusterQueue", "spec.queueingStrategy"): "BestEffortFIFO",
-    ("ClusterQueue", "spec.stopPolicy"): "None",
-    ("ClusterQueue", "spec.fairSharing.weight"): 1,
-    ("Cohort", "spec.fairSharing.weight"): 1,
-    ("LocalQueue", "spec.fairSharing.weight"): 1,
-    ("LocalQueue", "spec.stopPolicy"): "None",
-}
 WHY: Mapping[str, str] = {
     "spec.namespaceSelector": "the queue takes jobs of namespaces that carry its team's label, so label those first",
     "spec.nodeLabels": "jobs of the flavor go to nodes that carry these labels",
 }
 OF_KUBECTL = "kubectl wrote it, and what kubectl wrote is the agreement's from then on"
 FIXED = "the cluster lets nobody change it, so give it a new name, or make the agreement say what is there"
-ATOMIC = ("spec.namespaceSelector", "spec.nodeLabels", "spec.tolerations", "spec.levels")
-OF_THE_SERVER = frozenset(
-    {"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "name", "namespace"}
-    | {"finalizers"}  # Kueue's own, while an object is in use
-)
 WRITING = frozenset(  # annotations that say how an object is written, and nothing of it
     {
         "kubectl.kubernetes.io/last-applied-configuration",
@@ -142,13 +125,11 @@ def _fields(name: str, given: Object, wanted: Object, trees: tuple[Forest, Fores
     if given["kind"] == "Namespace":  # the rest of it is somebody's, and stays
         return
     kind = kind_of(given)
-    skipped = {"apiVersion", "kind", "metadata", "status"}
     fixed = changed(given, wanted)
-    for key in dict.fromkeys((*given, *wanted)):
-        if key not in skipped:
-            for it in _values(name, kind, key, given.get(key), wanted.get(key)):
-                held = any(it.path.startswith(field) for field in fixed) and it.fate is not Fate.KEPT
-                yield replace(it, why=FIXED) if held else it
+    for change in differences_of(_compared(wanted), _compared(given), Lists.WHOLE, kind):
+        leaf = _leaf(name, kind, change)
+        is_fixed = any(leaf.path.startswith(field) for field in fixed) and leaf.fate is not Fate.KEPT
+        yield replace(leaf, why=FIXED) if is_fixed else leaf
     if kind in ("Cohort", "ClusterQueue"):
         yield from quotas(name, given, wanted, trees)
 
@@ -172,55 +153,19 @@ def _metadata(name: str, given: Object, wanted: Object) -> Iterator[Difference]:
                 yield Difference(name, f"metadata.{key}[{it}]", None, Fate.ADDED, text)
 
 
-def _values(name: str, kind: str, path: str, found: Any, wanted: Any) -> Iterator[Difference]:
-    """Tables key by key, all else whole."""
-    if path == "spec.resourceGroups" and kind in ("Cohort", "ClusterQueue"):
-        return  # see `rows`
-    if _same(kind, path, found, wanted):
-        return
-    tables = [it for it in (found, wanted) if it is not None]
-    if path not in ATOMIC and all(isinstance(it, Mapping) for it in tables) and any(tables):
-        found, wanted = found or {}, wanted or {}
-        for key in dict.fromkeys((*found, *wanted)):
-            yield from _values(name, kind, f"{path}.{key}", found.get(key), wanted.get(key))
-        return
+def _leaf(name: str, kind: str, change: Change) -> Difference:
+    """From what is wanted to what was found, so that the list has the order of what was found."""
+    path, wanted, found = change.path, change.before, change.after
     if wanted is None:
-        yield Difference(name, path, found, Fate.KEPT)
-    elif found is None:
-        yield Difference(name, path, DEFAULTS.get((kind, path)), Fate.ADDED, wanted, WHY.get(path, ""))
-    else:
-        yield Difference(name, path, found, Fate.CHANGED, wanted, WHY.get(path, ""))
+        return Difference(name, path, found, Fate.KEPT)
+    if found is None:
+        return Difference(name, path, DEFAULTS.get((kind, path)), Fate.ADDED, wanted, WHY.get(path, ""))
+    return Difference(name, path, found, Fate.CHANGED, wanted, WHY.get(path, ""))
 
 
-def _same(kind: str, path: str, found: Any, wanted: Any) -> bool:
-    if found == wanted and type(found) is type(wanted):
-        return True
-    default = DEFAULTS.get((kind, path))
-    if path == "spec.tolerations":
-        return bool(_tolerations(found) == _tolerations(wanted))
-    if found is None or wanted is None:
-        there = wanted if found is None else found
-        return there is not None and (_equal(there, default) if default is not None else there in ({}, []))
-    return _equal(found, wanted)
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Text as text; numbers, and quantities, as numbers."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(_equal, one, other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, int | float) or isinstance(other, int | float):
-        number = quantity(one)
-        return number is not None and number == quantity(other)
-    return bool(one == other)
-
-
-def _tolerations(given: Any) -> Any:
-    """Equal is the operator where none is named, and empty the value."""
-    if not isinstance(given, list):
-        return given
-    filled = [{"operator": "Equal", "value": "", **it} if isinstance(it, Mapping) else it for it in given]
-    return sorted(map(repr, (sorted(it.items()) if isinstance(it, dict) else it for it in filled)))
+def _compared(body: Object) -> Object:
+    """Without what is not compared field by field: its metadata, its status, and the quotas (see `rows`)."""
+    plain = {key: value for key, value in body.items() if key not in ("apiVersion", "kind", "metadata", "status")}
+    if body["kind"] in ("Cohort", "ClusterQueue") and isinstance(spec := plain.get("spec"), Mapping):
+        plain["spec"] = {key: value for key, value in spec.items() if key != ATOMIC_QUOTAS}
+    return plain

@@ -15,12 +15,13 @@ from math import floor
 from typing import Any
 
 from ...agreement.mig import GPU
+from ...objects.difference import quantity
 from ...objects.identity import AGREEMENT_LABEL
 from ...objects.kai import names
 from ...objects.kai.amounts import MILLICORES, UNLIMITED
 from .draft import DepartmentDraft, Draft, FlavorDraft, ShareDraft, TeamDraft
 from .kueue import DEFAULT_CLUSTER, NothingThere, levels_of
-from .objects import Object, labels_of, quantity, spec_of
+from .objects import Object, labels_of, spec_of
 
 ONLY_FLAVOR = "gpu"
 ALL, NEVER_LENT = ", all", ", never lent"

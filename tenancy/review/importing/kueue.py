@@ -17,9 +17,10 @@ from typing import Any
 from ...agreement.checks.people import is_system
 from ...agreement.hardware import FLAVOR_LABEL, HOSTNAME, Unit
 from ...agreement.mig import GPU
+from ...objects.difference import quantity
 from ...objects.kueue import DISPLAY_NAME, HOSTS_SUFFIX, PROD_SUFFIX
 from .draft import DepartmentDraft, Draft, FlavorDraft, ShareDraft, TeamDraft
-from .objects import Object, annotation, quantity, spec_of
+from .objects import Object, annotation, spec_of
 from .quotas import Forest, Node, Pair, flavors_of, forest
 
 SLICE = "nvidia.com/mig-"

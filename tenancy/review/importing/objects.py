@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from fractions import Fraction
 from typing import Any
 
 import yaml
 
 from ...objects import kai, kueue
 from ...objects.identity import AGREEMENT_LABEL, kind_of, reference
-from ...text.quantity import parse as parse_quantity
 
 Object = Mapping[str, Any]
 
@@ -117,16 +115,6 @@ def modern(body: Object) -> Object:
         case "Cohort" if "parent" in spec:
             spec["parentName"] = spec.pop("parent")
     return {**body, "apiVersion": kueue.API_VERSION, **({"spec": spec} if "spec" in body else {})}
-
-
-def quantity(value: Any) -> Fraction | None:
-    """A Kubernetes quantity or number, exactly; None where it is none."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return None
-    try:
-        return parse_quantity(str(value))
-    except ValueError:
-        return None
 
 
 def spec_of(body: Object) -> Mapping[str, Any]:

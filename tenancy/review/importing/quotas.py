@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from .objects import Object, quantity, spec_of
+from ...objects.difference import quantity
+from .objects import Object, spec_of
 
 Pair = tuple[str, str]
 """A flavor, and a resource of it."""

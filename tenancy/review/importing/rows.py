@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .objects import Object, quantity, spec_of
+from ...objects.difference import quantity
+from .objects import Object, spec_of
 from .outcome import Difference, Fate
 from .quotas import Forest, Pair, raw_flavors, raw_rows
 

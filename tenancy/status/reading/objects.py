@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ...objects.difference import Lists, differences, spoken_of
 from ...objects.identity import reference
 from .. import Kind, Short
 from ..words import short_text
@@ -15,7 +16,6 @@ Change = tuple[tuple[str, ...], Any, Any]
 
 PUT_BACK = "pulumi refresh and pulumi up put it back; or tenancy render and kubectl apply --server-side"
 STRUCTURE = {"resourceGroups", "flavors", "resources"}  # says nothing beside the names in it
-LIMITS = ("nominalQuota", "borrowingLimit", "lendingLimit")
 MOST_CHANGES = 2
 
 
@@ -36,26 +36,10 @@ def changed(live: Object, body: Object, team: str, flavor: str, flavors: Iterabl
     return Short(Kind.CHANGED, team, flavor or (of.pop() if len(of) == 1 else ""), why, PUT_BACK)
 
 
-def changes(live: Any, wanted: Any, where: tuple[str, ...] = ()) -> Iterator[Change]:
+def changes(live: Any, wanted: Any) -> Iterator[Change]:
     """Fields that are not as agreed. What the cluster added is none, but for a limit where the agreement has none."""
-    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
-        extra = [key for key in LIMITS if key in live and key not in wanted] if LIMITS[0] in wanted else []
-        for key in (*wanted, *extra):
-            if key != "name" or live.get(key) != wanted.get(key):
-                yield from changes(live.get(key), wanted.get(key), (*where, key))
-    elif isinstance(wanted, list | tuple) and isinstance(live, list) and _alike(live, wanted):
-        for one, other in zip(live, wanted, strict=True):
-            yield from changes(one, other, (*where, *([other["name"]] if "name" in other else [])))
-    elif live != wanted:
-        yield where, live, wanted
-
-
-def _alike(live: list[Any], wanted: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether two lists are of the same things, so that these can be compared one by one."""
-    return len(live) == len(wanted) and all(
-        isinstance(one, Mapping) and isinstance(other, Mapping) and one.get("name") == other.get("name")
-        for one, other in zip(live, wanted, strict=True)
-    )
+    for change in differences(spoken_of(live, wanted), wanted, Lists.ALIGNED):
+        yield change.steps, change.before, change.after
 
 
 def _value(it: Any) -> str:
