@@ -7,6 +7,7 @@ that have no such key. Without one to hold a stack against, a policy says so and
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,8 @@ from pulumi_policy import (
     StackValidationArgs,
     StackValidationPolicy,
 )
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # of this checkout, whatever else is called `tenancy`
 
 from tenancy.agreement import errors, load
 from tenancy.agreement.plan import Plan, make_plan

@@ -6,12 +6,15 @@ read at run time, to make the schema: no `from __future__ import annotations`, a
 
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi.provider import main
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # of this checkout, whatever else is called `components`
 
 import components
 from tenancy.agreement import Agreement
@@ -193,4 +196,4 @@ class Provider(ComponentProvider):
 
 if __name__ == "__main__":
     made = [TenancyAgreement, TeamQuota, TeamNamespace, GpuFlavor, TopologyTree]
-    main(Provider(made, "tenancy", version=version("tenancy")), sys.argv[1:])
+    main(Provider(made, "tenancy", version=version("gpu-tenancy")), sys.argv[1:])

@@ -7,7 +7,7 @@ from pathlib import Path
 try:
     from .cli import main
 except ModuleNotFoundError as error:
-    if str(error.name).startswith("tenancy"):
+    if str(error.name).partition(".")[0] == __package__:
         raise
     own = Path(__file__).resolve().parents[1] / ".venv" / "bin" / "python"
     if not own.exists() or Path(sys.prefix) == own.parents[1]:

@@ -1,12 +1,11 @@
 """A Pulumi program of one's own: the agreement is built in Python, so its numbers can come from anywhere.
 
-Run it where `tenancy[pulumi]` is installed, against the cluster of the current kubeconfig: `pulumi up`.
+Run it where `gpu-tenancy[pulumi]` is installed, against the cluster of the current kubeconfig: `pulumi up`.
 """
 
 import pulumi
-
-from components import TenancyAgreement, TenancyAgreementArgs
-from tenancy.agreement import Agreement, Cluster, Flavor, Team
+from gpu_tenancy.agreement import Agreement, Cluster, Flavor, Team
+from gpu_tenancy.components import TenancyAgreement, TenancyAgreementArgs
 
 headcount = {"training": 12, "research": 6, "inference": 6}  # say, from HR: 4 nodes for 24 people
 agreement = Agreement(

@@ -56,7 +56,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in OF_LAB:
             raise
-        print(f"tenancy: no {error.name} here: for what needs a cluster, pip install 'tenancy[lab]'", file=sys.stderr)
+        print(
+            f"tenancy: no {error.name} here: for what needs a cluster, pip install 'gpu-tenancy[lab]'", file=sys.stderr
+        )
         sys.exit(2)
     except OSError as error:
         if error.filename is not None:  # of a file, and not of what we print to

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+import wheels
 import yaml
 
 from components import TenancyAgreementArgs, agreement_from_file
@@ -89,7 +88,7 @@ def test_python_from_an_installed_wheel(empty: Path, example: Path) -> None:
     )
     stack = Stack(example, empty)
     whole_life(stack, BY_HEADCOUNT)
-    where = "import components, tenancy; print(components.__path__[0], tenancy.__path__[0])"
+    where = "import gpu_tenancy, gpu_tenancy.components as parts; print(parts.__path__[0], gpu_tenancy.__path__[0])"
     for package in subprocess.check_output([python, "-c", where], cwd=example, text=True).split():
         assert Path(package).is_relative_to(example.parent / "venv")
         assert (Path(package) / "py.typed").exists()
@@ -97,24 +96,10 @@ def test_python_from_an_installed_wheel(empty: Path, example: Path) -> None:
 
 def installed(folder: Path) -> Path:
     """A new environment with the wheel of this checkout and what its `pulumi` extra asks for, at the locked versions."""
-    uv = shutil.which("uv") or shutil.which("uv", path=Path(tools_cache(), "uv", "bin"))
-    if uv is None:
-        pytest.skip("uv is not installed (tools/setup gets it)")
-    python = folder / "venv" / "bin" / "python"
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = folder.glob("tenancy-*.whl")
-    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder / "venv"], check=True)
     locked = folder / "constraints.txt"
     pins = [it.partition(" ;")[0].rstrip(" \\") for it in (ROOT / "requirements.lock").read_text().splitlines()]
     locked.write_text("\n".join(it for it in pins if it[:1].isalpha()))
-    install = [uv, "pip", "install", "--quiet", "--python", python, "--constraint", locked, f"{wheel}[pulumi]"]
-    subprocess.run(install, cwd=folder, check=True)
-    return python
-
-
-def tools_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tenancy")
+    return wheels.environment(folder, "--constraint", locked, f"{wheels.built(folder)}[pulumi]")
 
 
 def test_a_yaml_program(empty: Path, example: Path) -> None:
