@@ -33,9 +33,10 @@ test: lint types ## Everything CI runs: lint, types, unit tests, tests on a real
 unit: setup ## The tests that need only Python
 	@$(PYTEST) -m 'not lab'
 
-lint: setup ## Style, imports that point one way, rendered files that agree, a current reference, current pictures
+lint: setup ## Style, workflows, imports that point one way, rendered files that agree, a current reference, current pictures
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
+	@tools/workflows
 	@$(BIN)/lint-imports
 	@$(BIN)/tenancy render --check
 	@$(MAKE) --no-print-directory docs-check

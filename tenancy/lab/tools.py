@@ -98,6 +98,7 @@ MODULES = {
             (Files("kai", "github.com/NVIDIA/KAI-scheduler", ("deployments/kai-scheduler",)),),
         ),
         Module("kubevirt", {}),
+        Module("actionlint", {}),  # for `make lint`; no part of a lab
     )
 }
 
@@ -167,6 +168,14 @@ TOOLS = {
         _kai("kai-admission"),
         Tool("virt-controller", "kubevirt", "kubevirt.io/kubevirt/cmd/virt-controller", "1.8.0"),
         Tool("kubevirt-crds", "kubevirt", "./kubevirt-crds", "1.8.0"),
+        Tool(
+            "actionlint",
+            "actionlint",
+            "github.com/rhysd/actionlint/cmd/actionlint",
+            "1.7.12",
+            ("-version",),
+            r"^v?1\.7\.",
+        ),
     )
 }
 
