@@ -168,7 +168,7 @@ def _duration(value: object) -> int:
     example = 'write one such as "90s", "5m", "1h30m" or "7d"'
     if not isinstance(value, str) or not value or (match := _DURATION.fullmatch(value)) is None:
         raise _problem(f"{shown(value)} is not a duration", example)
-    seconds = sum(int(number) * _SECONDS[unit] for unit, number in match.groupdict().items() if number)
+    seconds = sum(int(number) * SECONDS[unit] for unit, number in match.groupdict().items() if number)
     if seconds > MAX_SECONDS:
         raise _problem(f"{shown(value)} is too long", "at most 100 years are possible")
     return seconds
@@ -191,7 +191,7 @@ def _weight(value: object) -> int:
 MAX_SECONDS = 100 * 365 * 86400
 MAX_WEIGHT = 1_000_000
 _DURATION = re.compile(r"((?P<d>\d{1,9})d)?((?P<h>\d{1,9})h)?((?P<m>\d{1,9})m)?((?P<s>\d{1,9})s)?", re.ASCII)
-_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _DURATION_SCHEMA = {
     "type": "string",
     "pattern": "^([0-9]{1,9}d)?([0-9]{1,9}h)?([0-9]{1,9}m)?([0-9]{1,9}s)?$",

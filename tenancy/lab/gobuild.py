@@ -34,7 +34,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tenancy.lab.progress import Progress, clock
+from tenancy.lab.progress import Progress
+from tenancy.text.durations import measured
 
 Order = Mapping[str, tuple[str, str]]
 """What to build of one module: the program's name, its package, and the name `go build` gives it."""
@@ -177,7 +178,7 @@ def build(orders: Mapping[Module, Order], console: Console) -> None:
         finally:
             for future in prepared.values():
                 future.cancel()
-    console.print(f"tools: done in {clock(total.elapsed)}; kept in {cache()}", highlight=False, soft_wrap=True)
+    console.print(f"tools: done in {measured(total.elapsed)}; kept in {cache()}", highlight=False, soft_wrap=True)
 
 
 def files(module: Module, wanted: Files) -> Path:

@@ -15,12 +15,10 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.status import Status
 
+from ..text.durations import measured
+
 EVERY = 15.0  # seconds between lines of a log
 ENOUGH = 0.04  # share of the work after which an estimate is shown
-
-
-def clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 class Part:
@@ -43,8 +41,8 @@ class Part:
             what = f"{self.done}/{self.todo} packages, at {self.last or 'the first'}"
         else:
             what = f"linking {', '.join(self.programs)}"
-        left = f", about {clock(elapsed * (1 - share) / share)} left" if share > ENOUGH else ""
-        return f"building {self.name}: {what}; {clock(elapsed)} so far{left}"
+        left = f", about {measured(elapsed * (1 - share) / share)} left" if share > ENOUGH else ""
+        return f"building {self.name}: {what}; {measured(elapsed)} so far{left}"
 
 
 class Progress:
@@ -77,7 +75,7 @@ class Progress:
         try:
             yield part
             self._finish(stop, thread, status)
-            self._say(f"built {name} in {clock(time.monotonic() - part.began)}: {', '.join(programs)}")
+            self._say(f"built {name} in {measured(time.monotonic() - part.began)}: {', '.join(programs)}")
         finally:
             self._finish(stop, thread, status)
             self._part = False

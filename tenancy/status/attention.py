@@ -21,8 +21,9 @@ from ..objects.kai import parts
 from ..objects.schedulers import Place
 from ..quota.lending import POOL, Loan, Use, lending
 from ..review.nodes import FlavorSupply
+from ..text.durations import duration
 from .model import Attention, Board, Eviction, FlavorStanding, Kind, Part, Seen, Short, Standing, Waiting
-from .words import duration, jobs
+from .words import jobs
 
 RECLAIM = timedelta(minutes=2)
 """What a reclaim takes at most: jobs that are stopped get 30 s to end by default, and are placed anew after that."""

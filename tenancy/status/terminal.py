@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..text.durations import duration
 from .model import Attention, Board, Part, Short, Standing
-from .words import duration, jobs, parts, short_text
+from .words import jobs, parts, short_text
 
 if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType

@@ -1,9 +1,8 @@
-"""Words and short forms of amounts and times, for every form of a standing."""
+"""Words and short forms of amounts, for every form of a standing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from ..quota.lending import POOL
 from ..text.plain import plain
@@ -11,19 +10,6 @@ from .model import Part
 
 MOST_NAMES = 2  # in a cell
 MOST_TEXT = 240  # characters of what a scheduler says: its messages name every flavor
-
-
-def duration(time: timedelta) -> str:
-    """`12s`, `7m`, `3h20m`, `4d6h`: two units at most, rounded down; nothing negative, clocks differ."""
-    seconds = max(0, int(time.total_seconds()))
-    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
-    if seconds < 60:
-        return f"{seconds}s"
-    if seconds < 3600:
-        return f"{minutes}m"
-    if days < 1:
-        return f"{hours}h{minutes % 60}m" if minutes % 60 else f"{hours}h"
-    return f"{days}d{hours % 24}h" if hours % 24 else f"{days}d"
 
 
 def jobs(count: int) -> str:

@@ -39,7 +39,7 @@ from tenancy.status import (
     prometheus,
     terminal,
 )
-from tenancy.status.words import duration, short_text
+from tenancy.status.words import short_text
 
 MANY = settings(max_examples=80, deadline=None)
 # 40 GPUs, 36 guaranteed; a and b are a department's.
@@ -462,22 +462,6 @@ def test_changes_are_lines_of_what_became_different() -> None:
     assert next(changes.changes(after, before)) == "12:00:00 no longer short (stopped): inference"
     assert not list(changes.changes(after, after))
     assert not list(changes.changes(before.only(flavors=["other"]), after.only(flavors=["other"])))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (-5, "0s"),
-        (59, "59s"),
-        (60, "1m"),
-        (3599, "59m"),
-        (3600, "1h"),
-        (12_000, "3h20m"),
-        (86_400 * 4 + 3600 * 6, "4d6h"),
-    ],
-)
-def test_times_are_short(seconds: int, said: str) -> None:
-    assert duration(timedelta(seconds=seconds)) == said
 
 
 def test_what_is_not_known_is_said() -> None:

@@ -20,7 +20,7 @@ from tenancy.status.why.history import BY, UID
 from tenancy.status.why.reasons import match
 from tenancy.status.why.snapshot import event_time, time
 from tenancy.status.why.table import KAI, KUEUE
-from tenancy.status.why.times import clock, span, within
+from tenancy.status.why.times import clock
 from tenancy.text.quantity import amount as quantity
 from tenancy.text.quantity import whole
 
@@ -100,17 +100,6 @@ def test_a_pod_asks_for_its_containers_or_its_largest_init_container() -> None:
 
 
 # --- times
-
-
-@given(st.integers(0, 10**9))
-def test_a_bound_is_rounded_up_and_an_age_down(seconds: int) -> None:
-    steps = {"d": 86_400, "h": 3_600, "min": 60, "s": 1}
-
-    def worth(words: str) -> int:
-        number, unit = words.split()
-        return int(number) * steps[unit]
-
-    assert worth(span(seconds)) <= seconds <= worth(within(seconds))
 
 
 def test_a_time_of_day_is_rounded_up() -> None:

@@ -48,7 +48,7 @@ def test_a_run_is_kept_when_something_held_and_nothing_broke(verdicts: list[Verd
 
 
 def test_the_sum_in_a_line() -> None:
-    assert summary(run()) == "24 promises: 16 held, 4 broken, 4 not run; 26.5 s."
+    assert summary(run()) == "24 promises: 16 held, 4 broken, 4 not run; 26.5s."
     assert summary(replace(run(), stopped="Ctrl-C")).endswith("Stopped before its end: Ctrl-C.")
 
 
@@ -214,7 +214,7 @@ def test_without_a_terminal_each_check_is_a_line_when_it_ends() -> None:
             tell(Event(one.check, one.started, 2, one))
     lines = stream.getvalue().splitlines()
     assert len(lines) == len(it.outcomes)
-    assert lines[0].split() == ["1/24", "held", "4.0", "s", it.outcomes[0].check.name]
+    assert lines[0].split() == ["1/24", "held", "4.0s", it.outcomes[0].check.name]
     assert lines[-1].split()[0] == "24/24"
     assert "not run" in lines[5] and "the cluster has no node of flavor gpu" in lines[5]
 

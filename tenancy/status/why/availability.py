@@ -15,10 +15,10 @@ from ...agreement.hardware import Hardware
 from ...agreement.plan import TeamPlan
 from ...quota.availability import Availability, Bound
 from ...quota.jobs import Job
+from ...text.durations import duration, within
 from .admitted import Held, in_order
 from .amounts import Asks, amount_in_words
 from .model import Holder
-from .times import span, within
 
 SHOWN = 3  # jobs of a team that are named
 
@@ -194,17 +194,14 @@ def of_guaranteed(team: TeamPlan, flavor: Hardware, used: int) -> str:
 
 
 def holds(team: str, flavor: Hardware, used: int, what: str, held: Sequence[Held], now: datetime) -> str:
-    """`training uses 8 GPUs (of 16 guaranteed): training/steady (8, for 2 h)`: the largest jobs first."""
+    """`training uses 8 GPUs (of 16 guaranteed): training/steady (8, for 2h)`: the largest jobs first."""
     jobs = sorted((it for it in held if it.units(flavor.name)), key=lambda it: -it.units(flavor.name))
-    named = [
-        f"{it.job} ({it.units(flavor.name)}, for {span((now - it.job.since).total_seconds())}{_until(it, now)})"
-        for it in jobs
-    ]
+    named = [f"{it.job} ({it.units(flavor.name)}, for {duration(now - it.job.since)}{_until(it, now)})" for it in jobs]
     return f"{team} uses {flavor.count(used)} ({what}): {listed(named)}"
 
 
 def _until(it: Held, now: datetime) -> str:
-    return f", ends within {within((it.ends - now).total_seconds())}" if it.ends else ""
+    return f", ends within {within(it.ends - now)}" if it.ends else ""
 
 
 def listed(names: Sequence[str]) -> str:

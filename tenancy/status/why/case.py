@@ -12,6 +12,7 @@ from ...agreement.hardware import HOSTNAME, Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...objects.access.namespaces import DEFAULT_QUEUE
 from ...objects.kueue import topology_of
+from ...text.durations import duration
 from . import admitted as holding
 from .amounts import Asks, PodSet, of_pod
 from .availability import Room
@@ -34,7 +35,7 @@ from .snapshot import (
     time,
     uid_of,
 )
-from .times import since, span
+from .times import since
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ class Case:
             return f"{self.named} got its quota{on} {at['QuotaReserved']}, and does not run yet."
         if state is State.STOPPING:
             return f"{self.named} is being stopped."
-        waited = span((self.now - (created(self.workload) or self.now)).total_seconds())
+        waited = duration(self.now - (created(self.workload) or self.now))
         if state is State.HELD:
             return (
                 f"{self.named} was stopped, and Kueue leaves it alone."

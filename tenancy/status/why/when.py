@@ -7,10 +7,11 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from ...quota.availability import Bound
+from ...text.durations import within
 from .admitted import Held
 from .availability import Room
 from .model import When
-from .times import clock, within
+from .times import clock
 
 NEVER = "It does not start as it is."
 SECONDS = "in seconds"  # how long Kueue takes to stop a job and start another: measured by `tenancy verify`
@@ -29,9 +30,7 @@ def when(
     if never or (rooms and all(it.bound is Bound.MAXIMUM for it in rooms)):
         return When(NEVER, NEVER, True)
     if not_before and not_before > now:
-        return When(
-            f"in {within((not_before - now).total_seconds())}: so long Kueue leaves it out of its queue", "no bound"
-        )
+        return When(f"in {within(not_before - now)}: so long Kueue leaves it out of its queue", "no bound")
     if "making-room" in keys:
         return When(
             "as soon as the pods of the jobs that Kueue stops for it are gone",
@@ -79,7 +78,7 @@ def _ends(now: datetime, room: Room, before: Sequence[str]) -> When:
             if before
             else ", if nobody who is before it takes that first"
         )
-        left = within((last - now).total_seconds())
+        left = within(last - now)
         return When(
             earliest, f"{clock(last)}, within {left}: the time limits of {_names(taken)} have passed then{also}"
         )

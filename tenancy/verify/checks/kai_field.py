@@ -17,6 +17,7 @@ from ...agreement.plan import Plan, Share, TeamPlan
 from ...objects import kai
 from ...objects.kai.amounts import Parts, parts, per_unit, reach_in_shared, shared_quota
 from ...objects.schedulers import Place
+from ...text.durations import duration
 from .model import Check, Jobs, Scheduler, Step
 
 MOST_JOBS = 8  # of a group; where the numbers allow it jobs are larger than that
@@ -132,7 +133,7 @@ class Field:
         """Why a check in which jobs are stopped is not run."""
         if seconds is None or seconds <= REST:
             return ""
-        return f"a job runs for {seconds} s before it may be stopped, and a check does not wait that long"
+        return f"a job runs for {duration(seconds)} before it may be stopped, and a check does not wait that long"
 
     def may_not(self, jobs: Jobs) -> str:
         """Why policies would refuse such jobs: their priority is above what the team may name."""

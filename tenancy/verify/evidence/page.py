@@ -13,11 +13,12 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
+from ...text.durations import measured
 from ...text.plain import plain
 from . import timeline
 from .matrix import matrix
 from .model import Held, Outcome, Run, StepSeen, Verdict
-from .words import counts, facts, said, seconds
+from .words import counts, facts, said
 
 FIRST = (Verdict.BROKEN, Verdict.NOT_RUN, Verdict.HELD)
 SIGNS = {Verdict.HELD: "✓", Verdict.BROKEN: "✗", Verdict.NOT_RUN: "–"}
@@ -35,7 +36,7 @@ def page(run: Run) -> str:
     ordered = sorted(run.outcomes, key=lambda it: FIRST.index(it.verdict))
     return Template(_part("page.html")).substitute(
         title=f"Promises of {_e(run.agreement)}",
-        about=f"{_e(run.cluster)}; began {_e(run.began)}, took {seconds(run.seconds)}. By <code>tenancy verify</code>.",
+        about=f"{_e(run.cluster)}; began {_e(run.began)}, took {measured(run.seconds)}. By <code>tenancy verify</code>.",
         stopped=f'<p class="why">Stopped before its end: {_text(run.stopped)}</p>' if run.stopped else "",
         sums="".join(f"<li>{_verdict(it, f'{count} {it}')}</li>" for it, count in counts(run.outcomes).items()),
         matrix=_matrix(run.outcomes),
@@ -69,7 +70,7 @@ def _check(outcome: Outcome, held: list[Held], colors: Mapping[str, int]) -> str
     return (
         f'<details class="check"{attributes}><summary>{_verdict(outcome.verdict)}'
         f'<span class="promise">{_text(check.promise)}<br><span class="name">{_e(check.name)}</span></span>'
-        f'<span class="dim">{seconds(outcome.seconds)}</span></summary>'
+        f'<span class="dim">{measured(outcome.seconds)}</span></summary>'
         f'<div class="evidence">{why}<ol>{steps}</ol>'
         f"<p>The object to look at: <code>{_e(check.look_at)}</code></p>{lanes}</div></details>\n"
     )
@@ -132,7 +133,7 @@ def _lanes(rows: Iterable[timeline.Row], start: float, end: float, marks: Iterab
     )
     if not lanes:
         return ""
-    axis = "".join(f"<span>{seconds((end - start) * part / 4)}</span>" for part in range(5))
+    axis = "".join(f"<span>{measured((end - start) * part / 4)}</span>" for part in range(5))
     return f'<div class="lanes">{lanes}<div class="axis" aria-hidden="true">{axis}</div></div>'
 
 

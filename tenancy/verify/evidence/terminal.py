@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Protocol
 
+from ...text.durations import measured
 from ...text.plain import plain
 from .matrix import Matrix, matrix
 from .model import Event, Run, Verdict
-from .words import seconds, story, summary
+from .words import story, summary
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -60,7 +61,7 @@ class Progress:
 
         assert event.outcome
         verdict = event.outcome.verdict
-        took = f"{seconds(event.outcome.seconds):>7}" if verdict is not Verdict.NOT_RUN else " " * 7
+        took = f"{measured(event.outcome.seconds):>7}" if verdict is not Verdict.NOT_RUN else " " * 7
         far = f"{len(self.ended)}/{self.total}"
         why = f"  {plain(event.outcome.why)}" if event.outcome.why else ""
         self.console.print(
@@ -83,7 +84,7 @@ class Progress:
             done, going = len(self.ended), list(self.under_way.values())
             broken = sum(1 for it in self.ended if it.outcome and it.outcome.verdict is Verdict.BROKEN)
         head = Table.grid(padding=(0, 1))
-        told = f"{done} of {self.total} promises, {len(going)} under way, {seconds(now)}"
+        told = f"{done} of {self.total} promises, {len(going)} under way, {measured(now)}"
         head.add_row(
             ProgressBar(self.total, done, width=24), Text(told), Text(f"{broken} broken" if broken else "", "bold red")
         )
@@ -97,7 +98,7 @@ class Progress:
             )
             lines.add_row(
                 Text(f"  {plain(event.check.name)}", no_wrap=True),
-                Text(seconds(max(0.0, now - since)), justify="right", no_wrap=True),
+                Text(measured(max(0.0, now - since)), justify="right", no_wrap=True),
                 Text(step, "dim", no_wrap=True, overflow="ellipsis"),
             )
         more = len(going) - MOST_LINES

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from ...text.durations import measured
 from ...text.plain import plain
 from .model import Condition, Outcome, Run, StepSeen, Verdict
 
@@ -42,16 +43,12 @@ def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
 
 
 def summary(run: Run) -> str:
-    """`41 promises: 39 held, 0 broken, 2 not run; 74 s.`"""
+    """`41 promises: 39 held, 0 broken, 2 not run; 1m14s.`"""
     found = counts(run.outcomes)
     total = len(run.outcomes)
     told = ", ".join(f"{count} {verdict}" for verdict, count in found.items())
     stopped = f" Stopped before its end: {plain(run.stopped)}." if run.stopped else ""
-    return f"{total} promise{'' if total == 1 else 's'}: {told}; {seconds(run.seconds)}.{stopped}"
-
-
-def seconds(amount: float | None) -> str:
-    return "never" if amount is None else f"{amount:.1f} s" if amount < 100 else f"{amount:.0f} s"
+    return f"{total} promise{'' if total == 1 else 's'}: {told}; {measured(run.seconds)}.{stopped}"
 
 
 def amounts(numbers: Mapping[str, int]) -> str:
@@ -71,7 +68,7 @@ def facts(step: StepSeen) -> dict[str, str]:
     """What was seen of a step, by what it is: only what there is."""
     named = {
         "submitted": ", ".join(map(plain, step.submitted)),
-        "came after": seconds(step.seconds),
+        "came after": measured(step.seconds),
         "running": amounts(step.running),
         "waiting": amounts(_some(step.waiting)),
         "stopped": amounts(_some(step.stopped)),
