@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ..text.counts import counted
 from .findings import Path
 from .mig import GPU, resource_name, slices_per_gpu
 from .model import Agreement, Flavor, Taint
@@ -54,7 +55,7 @@ class Hardware:
 
     def count(self, amount: int) -> str:
         """An amount in words: `1 GPU`, `16 slices`."""
-        return f"{amount} {UNIT_WORDS[self.unit][amount != 1]}"
+        return counted(amount, UNIT_WORDS[self.unit][0])
 
 
 def resolve(name: str, flavor: Flavor) -> Hardware:

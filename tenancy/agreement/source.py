@@ -6,7 +6,6 @@ that has findings, in a second reading by tree-sitter (`positions`), and a right
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from ..text.spelling import similar
 from .checks import check
 from .findings import MOST_FINDINGS, Finding, Path, Severity, errors
 from .model import Agreement, Team
@@ -198,7 +198,7 @@ _MISSING: dict[str | int, str] = {
 
 def _nearest(path: Path) -> str:
     known = list(_table_at(path[:-1]).model_fields)
-    near = difflib.get_close_matches(str(path[-1]), known, n=1)
+    near = similar(str(path[-1]), known)
     return f"did you mean {near[0]!r}?" if near else f"known keys are {', '.join(known)}"
 
 

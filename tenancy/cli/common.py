@@ -46,11 +46,11 @@ def stop(message: str, code: int = WRONG_INPUT) -> NoReturn:
 
 def known(kind: str, names: Collection[str], there: Mapping[str, object]) -> None:
     """Stops at a name that the agreement does not have, with the one that may be meant."""
-    from ..agreement.checks.flavors import nearest
+    from ..text.spelling import did_you_mean
 
     for name in names:
         if name not in there:
-            stop(f"--{kind}: {name!r} is no {kind} of this agreement; {nearest(name, there, f'it has no {kind}')}")
+            stop(f"--{kind}: {name!r} is no {kind} of this agreement; {did_you_mean(name, there, f'it has no {kind}')}")
 
 
 def print_json(value: Any) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..text.spelling import similar
 from . import common
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _blob(where: Path, revision: str, path: str, name: str) -> bytes:
         .stdout.decode(errors="replace")
         .split("\n")
     )
-    near = difflib.get_close_matches(path.removeprefix("./"), there, n=1)
+    near = similar(path.removeprefix("./"), there)
     remedy = (
         f"did you mean {revision}:{near[0]}?"
         if near

@@ -129,9 +129,10 @@ def status(
 
 def _watch(boards: Iterator[Board | str], json: bool, *, detail: bool, every: bool) -> None:
     """Until Ctrl-C: a table that redraws itself on a terminal, else a line for each change; with --json a line for each look."""
-    from ..status import data, terminal
+    from ..status import data
+    from ..text.console import console
 
-    out = terminal.console()
+    out = console()
     try:
         if json:
             for board in boards:

@@ -6,7 +6,6 @@ reviewer who would rather have a machine look: `policy/` runs them on everything
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from ..objects import kai, kueue
 from ..objects.identity import AGREEMENT_LABEL
 from ..objects.quotas import resource_quotas
 from ..text.quantity import bytes_text, milli_text, parse, whole
+from ..text.spelling import similar
 
 GROUPS = (kueue.API_VERSION.partition("/")[0], kai.API_VERSION.partition("/")[0])
 QUEUES = ("Cohort", "ClusterQueue", "Queue")  # what holds a promise; a LocalQueue only leads to one
@@ -111,7 +111,7 @@ def outside(body: Object, cluster: str, known: frozenset[str]) -> Violation | No
         wanted = f"ClusterQueue/{body.get('spec', {}).get('clusterQueue')}"
         verb = f"leads to {wanted}, which is"
     if wanted not in known:
-        near = difflib.get_close_matches(wanted, sorted(known), n=1)
+        near = similar(wanted, sorted(known))
         meant = f"did you mean {near[0]}? Or give" if near else "give"
         remedy = f"{meant} the team a table in it, or write the queue from another stack"
         return Violation(reference, f"{reference} {verb} not in the agreement of {cluster}; {remedy}")

@@ -21,9 +21,9 @@ from ..objects.kai import parts
 from ..objects.schedulers import Place
 from ..quota.lending import POOL, Loan, Use, lending
 from ..review.nodes import FlavorSupply
+from ..text.counts import counted
 from ..text.durations import duration
 from .model import Attention, Board, Eviction, FlavorStanding, Kind, Part, Seen, Short, Standing, Waiting
-from .words import jobs
 
 RECLAIM = timedelta(minutes=2)
 """What a reclaim takes at most: jobs that are stopped get 30 s to end by default, and are placed anew after that."""
@@ -179,7 +179,7 @@ def _late(key: tuple[str, str], share: Share, use: Use, late: Sequence[Waiting],
         )
         wait = "waits" if len(late) == 1 else "wait"
         told = f": {first.why}" if first.why else ""
-        why = f"{jobs(len(late))} within the guarantee {wait} ({of} in use), {first.name} for {duration(now - first.since)}{told}"
+        why = f"{counted(len(late), 'job')} within the guarantee {wait} ({of} in use), {first.name} for {duration(now - first.since)}{told}"
         yield Short(Kind.LATE, *key, why)
 
 
@@ -190,7 +190,7 @@ def _without_nodes(key: tuple[str, str], held_up: Sequence[Waiting], now: dateti
         told = f": {first.why}" if first.why else ""
         have = "has" if len(held_up) == 1 else "have"
         why = (
-            f"{jobs(len(held_up))} within the guarantee {have} quota and no nodes: {first.name}'s pods are not ready "
+            f"{counted(len(held_up), 'job')} within the guarantee {have} quota and no nodes: {first.name}'s pods are not ready "
             f"for {duration(now - first.since)}{told}"
         )
         yield Short(Kind.NODES, *key, why, "tenancy check --live says which nodes are not usable")

@@ -6,21 +6,21 @@ needs attention is a line of the table, up to as many lines as can be read, and 
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..text.console import console, new_table
+from ..text.counts import counted, plural
 from ..text.durations import duration
 from .model import Attention, Board, Part, Short, Standing
-from .words import jobs, parts, short_text
+from .words import parts, short_text
 
 if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType
     from rich.table import Table
     from rich.text import Text
 
-PLAIN_WIDTH = 160  # cells, where the stream is no terminal and COLUMNS says nothing
 NARROW = 100
 MOST_ROWS = 30  # of the table
 MOST_SHORTS = 12
@@ -56,15 +56,6 @@ def show(board: Board, *, detail: bool = False, every: bool = False) -> None:
     it.print(render(board, it, detail=detail, most=None if every else MOST_ROWS))
 
 
-def console() -> Console:
-    from rich.console import Console
-
-    it = Console()
-    if not it.is_terminal:
-        it = Console(width=int(os.environ.get("COLUMNS") or PLAIN_WIDTH), color_system=None)
-    return it
-
-
 def render(board: Board, out: Console, *, detail: bool = False, most: int | None = MOST_ROWS) -> Group:
     """`most` rows of the table; None: every one that says something."""
     from rich.console import Group
@@ -92,17 +83,15 @@ def headline(board: Board) -> Text:
     waiting = [one.since for it in board.standings for one in it.waiting]
     evicted = sum(it.evicted for it in board.standings)
     told = [
-        (f"{shorts} promise{'' if shorts == 1 else 's'} short", "bold red")
-        if shorts
-        else ("no promise short", "green"),
+        (f"{counted(shorts, 'promise')} short", "bold red") if shorts else ("no promise short", "green"),
         (
-            f"{jobs(len(waiting))} wait{'s' if len(waiting) == 1 else ''}, the longest {duration(seen.at - min(waiting))}"
+            f"{counted(len(waiting), 'job')} wait{'s' if len(waiting) == 1 else ''}, the longest {duration(seen.at - min(waiting))}"
             if waiting
             else "no job waits",
             "",
         ),
         (
-            f"{evicted or 'no'} eviction{'' if evicted == 1 else 's'} in the last hour",
+            f"{evicted or 'no'} {plural(evicted, 'eviction')} in the last hour",
             STYLES[Attention.EVICTED] if evicted else "",
         ),
     ]
@@ -155,7 +144,7 @@ def _flavors(board: Board, out: Console) -> Table:
 
     heads = ("agreed", "usable", "guaranteed", "in use", "lent", "of the pool", "free", "jobs wait")
     some = (0, 1, 3, 6, 7) if out.width < NARROW else range(len(heads))
-    table = _new_table("flavor", right=[heads[place] for place in some])
+    table = new_table("flavor", right=[heads[place] for place in some])
     for it in board.flavors:
         less = it.usable < it.guaranteed
         usable = Text(str(it.usable) if it.supply else "?", STYLES[Attention.SHORT] if less else "")
@@ -177,7 +166,7 @@ def _table(board: Board, shown: Sequence[Standing], out: Console) -> Iterator[Re
         widths = [max(map(cell_width, column)) + around for column in zip(heads, *rows, strict=True)]
         if sum(widths) - (0 if several else widths[2]) <= out.width:
             break
-    table = _new_table(*heads[: 3 if several else 2], right=heads[3:5], then=heads[5:])
+    table = new_table(*heads[: 3 if several else 2], right=heads[3:5], then=heads[5:])
     table.padding = (0, around - 2)
     for it, row in zip(shown, rows, strict=True):
         cells = [Text(row[0], STYLES[it.attention]), *map(Text, row[1:])]
@@ -242,17 +231,3 @@ def _told(why: str) -> str:
 
 def _number(amount: int) -> str:
     return str(amount) if amount else NONE
-
-
-def _new_table(*left: str, right: Iterable[str], then: Iterable[str] = ()) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in left:
-        table.add_column(name, overflow="fold")
-    for name in right:
-        table.add_column(name, justify="right")
-    for name in then:
-        table.add_column(name, overflow="fold")
-    return table

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..quota.lending import POOL
+from ..text.counts import counted
 from ..text.plain import plain
 from .model import Part
 
 MOST_NAMES = 2  # in a cell
 MOST_TEXT = 240  # characters of what a scheduler says: its messages name every flavor
-
-
-def jobs(count: int) -> str:
-    return f"{count} job{'' if count == 1 else 's'}"
 
 
 def parts(some: Sequence[Part], most: int = MOST_NAMES, sum_about: bool = False) -> str:
@@ -29,7 +26,7 @@ def parts(some: Sequence[Part], most: int = MOST_NAMES, sum_about: bool = False)
     if not shown:
         pool = any(it.team == POOL for it in rest)
         teams = len(rest) - pool
-        return f"{total} ({'the free pool and ' if pool else ''}{teams} team{'' if teams == 1 else 's'})"
+        return f"{total} ({'the free pool and ' if pool else ''}{counted(teams, 'team')})"
     said = [f"{'~' if it.about else ''}{it.units} {_name(it)}" for it in shown]
     left = sum(it.units for it in rest)
     return f"{total}: {', '.join([*said, *([f'{left} ({len(rest)} more)'] if rest else [])])}"

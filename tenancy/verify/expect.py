@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..text.counts import counted
 from .checks.model import Jobs, Step
 from .players.sandbox import JobState, Phase
 
@@ -70,7 +71,7 @@ def faults(
 def _of_group(step: Step, jobs: Jobs, seen: Seen, who: str, count: Callable[[str, int], str]) -> Iterator[Fault]:
     def amount(number: int) -> str:
         if jobs.machine or jobs.fraction:
-            return f"{number} {'machine' if jobs.machine else 'job'}{'' if number == 1 else 's'}"
+            return counted(number, "machine" if jobs.machine else "job")
         return count(jobs.flavor, number * jobs.each)
 
     name, on = jobs.name, "" if jobs.machine else "on "

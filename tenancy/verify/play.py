@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..objects.schedulers import Place
+from ..text.counts import counted
 from ..text.quantity import bytes_text
 from .checks.model import Check, Jobs, Step
 from .evidence.model import Condition, Outcome, StepSeen, Verdict
@@ -187,7 +188,7 @@ class Playing:
 
     def in_words(self, jobs: Jobs) -> str:
         if it := jobs.machine:
-            size = f"{it.vcpus} vCPU{'' if it.vcpus == 1 else 's'} and {bytes_text(it.memory)}"
+            size = f"{counted(it.vcpus, 'vCPU')} and {bytes_text(it.memory)}"
             return f"{jobs.count} × {jobs.team}/{jobs.name}: machine of {size}{'' if it.runs else ', stopped'}"
         each = f"{jobs.fraction} of a GPU" if jobs.fraction else self.count(jobs.flavor, jobs.units)
         each = f"the {jobs.only} of {each}" if jobs.only else each

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 
+from ...text.spelling import did_you_mean
 from ..findings import Finding, Path, Severity
 from ..hardware import HOSTNAME, resolve
 from ..mig import GEOMETRY, GPU, PRODUCT_LABEL
 from ..model import Agreement, Flavor
 from ..names import LABEL_VALUE, label_key_problem, name_problem
 from .limits import FLAVORS
-
-
-def nearest(name: str, known: Mapping[str, object], none: str) -> str:
-    """A remedy for a name that is not known: the nearest one, or all of them."""
-    near = difflib.get_close_matches(name[:64], islice(known, 1000), n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    return f"known are {', '.join(islice(known, 20))}" if known else none
 
 
 def shape(agreement: Agreement) -> Iterator[Finding]:
@@ -32,7 +24,7 @@ def shape(agreement: Agreement) -> Iterator[Finding]:
             yield from _mig(path, flavor)
         yield from _capacity(path, flavor)
         if flavor.topology is not None and flavor.topology not in agreement.topologies:
-            remedy = nearest(flavor.topology, agreement.topologies, f"add [topologies.{flavor.topology}]")
+            remedy = did_you_mean(flavor.topology, agreement.topologies, f"add [topologies.{flavor.topology}]")
             yield Finding((*path, "topology"), f"{flavor.topology!r} is no topology of this agreement", remedy)
 
 
@@ -56,7 +48,9 @@ def _mig(path: Path, flavor: Flavor) -> Iterator[Finding]:
     assert mig is not None
     profiles = GEOMETRY.get(mig.gpu)
     if profiles is None:
-        yield Finding((*path, "mig", "gpu"), f"{mig.gpu!r} is not in the MIG table", nearest(mig.gpu, GEOMETRY, ""))
+        yield Finding(
+            (*path, "mig", "gpu"), f"{mig.gpu!r} is not in the MIG table", did_you_mean(mig.gpu, GEOMETRY, "")
+        )
     elif mig.profile not in profiles:
         remedy = f"it can be cut into {', '.join(profiles)}"
         yield Finding((*path, "mig", "profile"), f"an {mig.gpu} cannot be cut into {mig.profile!r}", remedy)

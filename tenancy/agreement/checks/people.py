@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...text.quantity import MAX_QUANTITY
+from ...text.spelling import did_you_mean
 from ..findings import Finding, Path, Severity, dotted
 from ..model import Agreement, Team
 from ..names import NAMESPACE, name_problem, text_problem
-from .flavors import nearest
 
 # The namespace operator leaves these out, and so do our rules, but for `default`, where nobody has GPUs (decision 21).
 SYSTEM_NAMESPACES = ("default", "kueue-system", "kai-scheduler", "kai-resource-reservation", "kubevirt", "gpu-operator")
@@ -28,7 +28,7 @@ def priorities(agreement: Agreement) -> Iterator[Finding]:
     named += [(("teams", name, "highest_priority"), team.highest_priority) for name, team in agreement.teams.items()]
     for path, priority in named:
         if priority is not None and priority not in agreement.priorities:
-            remedy = nearest(priority, agreement.priorities, f"add it to [priorities], such as {priority} = 1000")
+            remedy = did_you_mean(priority, agreement.priorities, f"add it to [priorities], such as {priority} = 1000")
             yield Finding(path, f"{priority!r} is no priority of this agreement", remedy)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from ...text.spelling import did_you_mean
 from ..findings import Finding, Path, Severity
 from ..hardware import UNIT_WORDS, Hardware, amount_path, by_flavor, resolve
 from ..model import Agreement
 from ..scalars import Amount
-from .flavors import nearest
 
 PROMISES = ("guaranteed", "lendable", "borrowable", "prod")
 
@@ -21,7 +21,7 @@ def references(agreement: Agreement) -> Iterator[Finding]:
         yield Finding(("teams",), "holds no team", "add a table such as [teams.research]", Severity.ADVICE)
     for name, team in agreement.teams.items():
         if team.department is not None and team.department not in agreement.departments:
-            remedy = nearest(team.department, agreement.departments, f"add [departments.{team.department}]")
+            remedy = did_you_mean(team.department, agreement.departments, f"add [departments.{team.department}]")
             message = f"{team.department!r} is no department of this agreement"
             yield Finding(("teams", name, "department"), message, remedy)
         for promise in PROMISES:
@@ -34,7 +34,7 @@ def references(agreement: Agreement) -> Iterator[Finding]:
                 path = amount_path(name, promise, amounts, flavor)
                 if flavor not in hardware:
                     message = f"{flavor!r} is no flavor of this agreement"
-                    yield Finding(path, message, nearest(flavor, hardware, "add the flavor"), on_key=True)
+                    yield Finding(path, message, did_you_mean(flavor, hardware, "add the flavor"), on_key=True)
                 else:
                     yield from _unit(path, amount, hardware[flavor])
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...text.counts import some
+from ...text.spelling import did_you_mean
 from ..findings import Finding, Path, Severity
 from ..hardware import by_flavor, resolve
 from ..model import Agreement
-from .flavors import nearest
 
 STRATEGIES = (
     ("LessThanOrEqualToFinalShare", "LessThanInitialShare"),
@@ -48,7 +49,7 @@ def guarantees(agreement: Agreement) -> Iterator[Finding]:
         if any(it.count for it in by_flavor(team.prod, agreement).values())
     ]
     if teams:
-        shown = ", ".join(teams[:3]) + (f" and {len(teams) - 3} more" if len(teams) > 3 else "")
+        shown = some(teams, 3)
         message = (
             f"with fair sharing, {shown} may wait for what they are guaranteed of one flavor while they borrow of another: "
             "with a prod slice the guarantee stands on the team's Cohort, and Kueue then compares shares over all flavors"
@@ -68,5 +69,5 @@ def usage(agreement: Agreement) -> Iterator[Finding]:
     for resource in it.resource_weights:
         if resource not in known:
             message = f"{resource[:60]!r} is no resource of this agreement's flavors"
-            remedy = nearest(resource, known, f"there are {', '.join(known)}")
+            remedy = did_you_mean(resource, known, f"there are {', '.join(known)}")
             yield Finding(("sharing", "usage", "resource_weights", resource), message, remedy, on_key=True)

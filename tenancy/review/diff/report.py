@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ...quota.jobs import Job
+from ...text.counts import some
 from .domains import LostDomain
 from .facts import NONE
 from .gangs import Gang, Limit, LostLevel
@@ -269,8 +270,7 @@ def _sum(jobs: Iterable[Job], flavor: str) -> int:
 
 
 def _some(items: list[str]) -> str:
-    more = len(items) - MOST_JOBS
-    return ", ".join(items[:MOST_JOBS]) + (f" and {more:,} more" if more > 0 else "")
+    return some(items, MOST_JOBS)
 
 
 def _grouped(items: Iterable[T], key: Callable[[T], Key]) -> dict[Key, list[T]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...agreement.hardware import Hardware
+from ...text import counts
 from .balance import Balance, Party, Side
 from .facts import NONE
 from .model import Difference
@@ -54,7 +55,7 @@ class Names:
 
 def listed(items: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else NONE
+    return counts.listed(items) or NONE
 
 
 def story(difference: Difference) -> list[str]:
@@ -73,7 +74,7 @@ def story(difference: Difference) -> list[str]:
     unchanged = len(difference.unchanged_teams)
     if unchanged:
         others = difference.facts or difference.kept or difference.reached
-        teams = f"{unchanged} team{'s' * (unchanged > 1)}"
+        teams = counts.counted(unchanged, "team")
         told.append(
             f"{teams} {'is' if unchanged == 1 else 'are'} unchanged." if others else f"All else is unchanged: {teams}."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...agreement.plan import Plan
+from ...text.counts import some
 from .verdict import Verdict
 
 
@@ -27,5 +28,4 @@ def subjects_text(verdict: Verdict, most: int = 12) -> str:
     """Whom a verdict is for, short enough to read."""
     if not verdict.subjects:
         return "all"
-    more = len(verdict.subjects) - most
-    return ", ".join(verdict.subjects[:most]) + (f" and {more} more" if more > 0 else "")
+    return some(verdict.subjects, most)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ...text.counts import some
 from .outcome import Difference, Fate
 
 MOST_NAMES = 5
@@ -33,8 +34,7 @@ def skipped(references: Iterable[str]) -> str:
 
 def _line(it: Difference, names: Sequence[str]) -> str:
     kind = it.reference.partition("/")[0]
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    of = f"{kind}/{', '.join(names[:MOST_NAMES])}{more}"
+    of = f"{kind}/{some(names, MOST_NAMES)}"
     why = f": {it.why}" if it.why else ""
     if not it.path:
         what = "new" if it.fate is Fate.ADDED else "not in the agreement, stays as it is"

@@ -12,6 +12,7 @@ from ...agreement.findings import Finding, Path, Severity
 from ...agreement.hardware import FLAVOR_LABEL, Hardware
 from ...agreement.mig import PRODUCT_LABEL
 from ...cluster.nodes import Node, Placed, has, is_gpu, strange_taints, units
+from ...text.counts import listed, some
 from ...text.quantity import milli_text
 
 T = TypeVar("T")
@@ -226,8 +227,8 @@ def _each(nodes: Iterable[Node], keys: Callable[[Node], Iterable[T]]) -> Iterabl
 def folded(names: Sequence[str]) -> str:
     """`gpu-3, gpu-7 and 4 more`."""
     if len(names) <= NAMES_SHOWN:
-        return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-    return f"{', '.join(names[: NAMES_SHOWN - 1])} and {len(names) - NAMES_SHOWN + 1} more"
+        return listed(names)
+    return some(names, NAMES_SHOWN - 1)
 
 
 def _names(nodes: Iterable[Node]) -> str:

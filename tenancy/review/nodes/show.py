@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...agreement.findings import Finding
+from ...text.console import console, new_table
 from .report import FlavorSupply, Report
 
 if TYPE_CHECKING:
@@ -17,12 +18,7 @@ Place = Callable[[Finding], Finding]  # gives a finding its file, line and colum
 
 def print_report(report: Report, place: Place) -> None:
     """The table of flavors, what is not as agreed, what is short; aligned text where stdout is no terminal."""
-    from rich.console import Console
-
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=160, color_system=None)
-    console.print(_table(report))
+    console().print(_table(report))
     for problem in report.problems:
         print(place(problem.finding))
     for _, _, finding in report.promises:
@@ -63,17 +59,12 @@ def _flavor(it: FlavorSupply) -> dict[str, Any]:
 
 
 def _table(report: Report) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("flavor", overflow="fold")
-    for name in ("nodes agreed", "found", "usable", "units agreed", "usable", "guaranteed", "free pool", "short"):
-        table.add_column(name, justify="right")
+    heads = ("nodes agreed", "found", "usable", "units agreed", "usable", "guaranteed", "free pool", "short")
+    made = new_table("flavor", right=heads)
     for it in report.flavors:
         promises = it.promises
         numbers = (it.flavor.nodes, it.nodes, it.nodes_usable, it.flavor.capacity, promises.usable)
-        table.add_row(
+        made.add_row(
             it.flavor.name, *map(str, numbers), str(promises.guaranteed), str(promises.pool), str(promises.short or "–")
         )
-    return table
+    return made

@@ -11,6 +11,7 @@ from ...agreement.model import Agreement
 from ...agreement.plan import Plan
 from ...objects import kai, kueue
 from ...quota.reach import reaches
+from ...text.counts import counted
 from .. import fidelity
 
 
@@ -28,7 +29,7 @@ def summary(agreement: Agreement) -> str:
     amounts = ", ".join(
         f"{given[unit]} of {capacity[unit]} {words[unit]} guaranteed" for unit in words if capacity[unit]
     )
-    return f"fine: {_count(len(agreement.teams), 'team')}, {_count(len(agreement.flavors), 'flavor')}, {amounts}"
+    return f"fine: {counted(len(agreement.teams), 'team')}, {counted(len(agreement.flavors), 'flavor')}, {amounts}"
 
 
 def as_json(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = ()) -> dict[str, Any]:
@@ -85,7 +86,3 @@ def as_json(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = 
 
 def kinds(objects: list[dict[str, Any]]) -> dict[str, int]:
     return dict(Counter(one["kind"] for one in objects))
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

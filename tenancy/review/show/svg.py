@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rich.cells import cell_len
 
+from ...text.counts import counted
 from .layout import (
     ALSO_CELL,
     BOLD_CELL,
@@ -205,17 +206,19 @@ def _parts(node: Node, it: Amounts) -> Iterator[tuple[str, int, int]]:
 def _shape(root: Node) -> str:
     nodes = list(root.walk())
     roles = [node.role for _, node in nodes]
-    parts = [_count(roles.count("team"), "team")]
+    parts = [counted(roles.count("team"), "team")]
     if "department" in roles:
-        parts[0] += f" in {_count(roles.count('department'), 'department')}"
+        parts[0] += f" in {counted(roles.count('department'), 'department')}"
     flavors = root.amounts
     parts.append(
         f"{flavors[0].flavor.count(flavors[0].flavor.capacity)} of flavor {fitted(flavors[0].flavor.name, 300)}"
         if len(flavors) == 1
-        else _count(len(flavors), "flavor")
+        else counted(len(flavors), "flavor")
     )
     kinds = [node.kind for _, node in nodes]
-    parts.append(f"{_count(kinds.count('Cohort'), 'Cohort')} and {_count(kinds.count('ClusterQueue'), 'ClusterQueue')}")
+    parts.append(
+        f"{counted(kinds.count('Cohort'), 'Cohort')} and {counted(kinds.count('ClusterQueue'), 'ClusterQueue')}"
+    )
     parts.append(f"{max(depth for depth, _ in nodes) + 1} levels")
     return " · ".join(parts)
 
@@ -250,10 +253,6 @@ def _words(node: Node, it: Amounts) -> str:
         )
     limit = "without limit" if it.borrowable is None else f"at most {it.borrowable}"
     return f"{text}, borrows {limit}, can reach {it.reach}"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 # --- elements

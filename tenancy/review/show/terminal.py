@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ...agreement.plan import Plan
 from ...objects import kai, kueue
+from ...text.console import console, new_table
 from ...text.quantity import bytes_text, milli_text
 from .. import fidelity
 from .facts import kinds
@@ -18,30 +18,25 @@ if TYPE_CHECKING:
     from rich.segment import Segments
     from rich.table import Table
 
-PLAIN_WIDTH = 160  # cells, where stdout is no terminal and COLUMNS says nothing
 NARROW = 110
 COLORS = {"exact": "green", "approximate": "yellow", "refused": "red"}
 
 
 def print_plan(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = ()) -> None:
     """All of it; only the cohort tree with these teams and flavors, where some are named."""
-    from rich.console import Console
-
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=int(os.environ.get("COLUMNS") or PLAIN_WIDTH), color_system=None)
-    console.print(f"\n[bold]The agreement of {plan.cluster}[/bold]\n")
-    console.print(_tree(cohort_tree(plan, teams, flavors), console), soft_wrap=True)
+    out = console()
+    out.print(f"\n[bold]The agreement of {plan.cluster}[/bold]\n")
+    out.print(_tree(cohort_tree(plan, teams, flavors), out), soft_wrap=True)
     if teams or flavors:
         return
-    narrow = console.width < NARROW
+    narrow = out.width < NARROW
     for title, table in (
         ("What there is", _flavors(plan, narrow)),
         ("The objects it becomes", _objects(plan)),
         ("How exactly each promise is kept", _fidelity(plan, narrow)),
     ):
-        console.print(f"\n[bold]{title}[/bold]")
-        console.print(table)
+        out.print(f"\n[bold]{title}[/bold]")
+        out.print(table)
 
 
 def _tree(root: Node, console: Console) -> Segments:
@@ -58,7 +53,7 @@ def _tree(root: Node, console: Console) -> Segments:
 def _flavors(plan: Plan, narrow: bool) -> Table:
     """The hardware; on a narrow terminal without the sums, which stand at the tree's root."""
     sums = () if narrow else ("capacity", "guaranteed", "free pool")
-    table = _table("flavor", "counted in", right=("nodes", "per node", *sums, "with CPU", "memory"))
+    table = new_table("flavor", "counted in", right=("nodes", "per node", *sums, "with CPU", "memory"))
     for flavor in plan.flavors:
         pool = plan.pool[flavor.name]
         numbers = [
@@ -73,7 +68,7 @@ def _flavors(plan: Plan, narrow: bool) -> Table:
 
 
 def _objects(plan: Plan) -> Table:
-    table = _table("scheduler", "objects")
+    table = new_table("scheduler", "objects")
     for scheduler, objects in (("Kueue", kueue.objects(plan)), ("KAI", kai.objects(plan))):
         made = ", ".join(f"{count} {kind}" for kind, count in kinds(objects).items())
         table.add_row(scheduler, made or "none (see below)")
@@ -95,7 +90,7 @@ def _fidelity(plan: Plan, narrow: bool) -> RenderableType:
             for it in verdicts
         )
         return Group("", *(part for pair in lines for part in pair))
-    table = _table("scheduler", "promise", "kept", "for", "how")
+    table = new_table("scheduler", "promise", "kept", "for", "how")
     for it in verdicts:
         table.add_row(it.scheduler, it.promise, _level(it), fidelity.subjects_text(it, 4), it.how)
     return table
@@ -103,15 +98,3 @@ def _fidelity(plan: Plan, narrow: bool) -> RenderableType:
 
 def _level(it: fidelity.Verdict) -> str:
     return f"[{COLORS[it.level]}]{it.level}[/]"
-
-
-def _table(*left: str, right: tuple[str, ...] = ()) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in left:
-        table.add_column(name, overflow="fold")
-    for name in right:
-        table.add_column(name, justify="right")
-    return table

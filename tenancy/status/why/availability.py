@@ -15,6 +15,7 @@ from ...agreement.hardware import Hardware
 from ...agreement.plan import TeamPlan
 from ...quota.availability import Availability, Bound
 from ...quota.jobs import Job
+from ...text.counts import some
 from ...text.durations import duration, within
 from .admitted import Held, in_order
 from .amounts import Asks, amount_in_words
@@ -205,7 +206,7 @@ def _until(it: Held, now: datetime) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return some(names, SHOWN)
 
 
 def ratio(asks: Asks, flavor: Hardware, resource: str, team: str) -> str | None:

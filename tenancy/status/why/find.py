@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...text.spelling import similar
 from .snapshot import Object, Snapshot, name_of, owners_of, space_of, uid_of
 
 SHORT = {
@@ -155,13 +155,13 @@ def _owned(it: Object, uids: set[str]) -> bool:
 def _absent(snapshot: Snapshot, wanted: Wanted) -> str:
     spaces = {name_of(it) for it in snapshot.of("Namespace")}
     if wanted.namespace and spaces and wanted.namespace not in spaces:
-        near = difflib.get_close_matches(wanted.namespace, spaces, n=3)
+        near = similar(wanted.namespace, spaces, 3)
         return f"there is no namespace {wanted.namespace}" + (f"; there is {', '.join(near)}" if near else "")
     here = dict.fromkeys(_names(snapshot, wanted.namespace))
     kind = wanted.kind or "job, Workload or pod"
     said = f"there is no {kind} {wanted.name}" + (f" in namespace {wanted.namespace}" if wanted.namespace else "")
     by_name = {name.rpartition("/")[2]: name for name in reversed(here)}
-    near = difflib.get_close_matches(wanted.name, by_name, n=4, cutoff=0.5)
+    near = similar(wanted.name, by_name, 4, 0.5)
     shown = [by_name[name] for name in near]
     if shown:
         return f"{said}; there is {', '.join(shown)}"

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from ...quota.availability import Bound
+from ...text.counts import counted, some
 from ...text.durations import within
 from .admitted import Held
 from .availability import Room
@@ -57,6 +58,8 @@ def when(
         )
     if best.preempted:
         jobs = f"{len(best.preempted)} job{'' if len(best.preempted) == 1 else 's'}"
+    if best.victims:
+        jobs = counted(len(best.victims), "job")
         return When(
             f"{SECONDS}: Kueue may stop {jobs} of others for it",
             "no bound, if the nodes are not where its pods need them",
@@ -89,5 +92,4 @@ def _ends(now: datetime, room: Room, before: Sequence[str]) -> When:
 
 
 def _names(several: Sequence[Held]) -> str:
-    names = [str(it.job) for it in several]
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return some([str(held.job) for held in several], SHOWN)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from ...agreement.model import Machines
 from ...agreement.plan import Plan, TeamPlan
 from ...objects.access import quotas
+from ...text.counts import counted
 from ...text.quantity import bytes_text
 from .model import Check, Jobs, Machine, Scheduler, Step
 
@@ -59,7 +60,7 @@ def _second(team: TeamPlan) -> Iterator[Step]:
     running = {jobs.name: jobs.count for jobs in started}
     if started:
         usage = {MEMORY: _counted(team, it.count), RUNNING: {it.count}}
-        yield Step(f"{team.display_name} starts {_many(it.count)}.", started, running=running, usage=usage)
+        yield Step(f"{team.display_name} starts {counted(it.count, 'machine')}.", started, running=running, usage=usage)
     more = _jobs(team, "more")
     yield Step(
         f"{team.display_name} starts one more.", (more,), running=running, refused=("more",), because={"more": EXCEEDED}
@@ -81,7 +82,9 @@ def _stopped(team: TeamPlan) -> Iterator[Step]:
     if it.count:
         stopped = _jobs(team, "stopped", it.count, runs=False)
         yield Step(
-            f"{team.display_name} makes {_many(it.count)} and starts none.", (stopped,), usage={DEFINED: {it.count}}
+            f"{team.display_name} makes {counted(it.count, 'machine')} and starts none.",
+            (stopped,),
+            usage={DEFINED: {it.count}},
         )
         more = _jobs(team, "more")
         yield Step(f"{team.display_name} starts one more.", (more,), refused=("more",), because={"more": EXCEEDED})
@@ -119,7 +122,7 @@ def _boot(team: TeamPlan) -> Iterator[Step]:
 
 def _check(team: TeamPlan, kind: str, promise: str, *steps: Step) -> Check:
     it = machines_of(team)
-    size = f"{_many(it.count)} of {it.vcpus} vCPU{'' if it.vcpus == 1 else 's'} and {bytes_text(it.memory)}"
+    size = f"{counted(it.count, 'machine')} of {counted(it.vcpus, 'vCPU')} and {bytes_text(it.memory)}"
     if team.machines:
         sentence = f"{team.display_name} has {size}: {promise}"
         look_at = f"resourcequota/{quotas.QUOTA} in namespace {it.namespace}"
@@ -141,7 +144,3 @@ def _counted(team: TeamPlan, count: int) -> Collection[int]:
     """What so many may count for in bytes: KubeVirt adds one amount or the other."""
     it = machines_of(team)
     return [count * quotas.launcher_memory(it.memory, it.vcpus, launcher) for launcher in quotas.LAUNCHERS]
-
-
-def _many(count: int) -> str:
-    return f"{count} machine{'' if count == 1 else 's'}"

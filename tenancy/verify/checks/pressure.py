@@ -13,6 +13,7 @@ from math import gcd
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...quota.kueue_model import KueueModel
+from ...text.counts import listed
 from .builder import Sizes, others
 from .model import Jobs
 
@@ -104,7 +105,7 @@ def told(flavor: Hardware, them: Pressure) -> str:
     """`training 24 and research 8 GPUs`."""
     amounts = [f"{name} {amount}" for name, amount in them.held.items() if amount]
     word = flavor.count(2).partition(" ")[2]
-    return f"{' and '.join(filter(None, (', '.join(amounts[:-1]), amounts[-1])))} {word}" if amounts else "nothing"
+    return f"{listed(amounts)} {word}" if amounts else "nothing"
 
 
 def asking(plan: Plan, model: KueueModel, *not_these: TeamPlan) -> list[TeamPlan]:

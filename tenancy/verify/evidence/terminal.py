@@ -5,13 +5,14 @@ Where the stream is no terminal the live part is a line for each check that ende
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Protocol
 
+from ...text.console import console
+from ...text.counts import some
 from ...text.durations import measured
 from ...text.plain import plain
 from .matrix import Matrix, matrix
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
-PLAIN_WIDTH = 160  # cells, where the stream is no terminal and COLUMNS says nothing
 MOST_LINES = 12  # checks under way that are shown at once
 STYLES = {Verdict.HELD: "green", Verdict.BROKEN: "bold red", Verdict.NOT_RUN: "yellow"}
 SIGNS = {Verdict.HELD: "✓", Verdict.BROKEN: "✗", Verdict.NOT_RUN: "–"}
@@ -138,21 +138,8 @@ def show(run: Run, stream: IO[str]) -> None:
         if outcome.verdict is Verdict.NOT_RUN:
             reasons.setdefault(plain(outcome.why), []).append(plain(outcome.check.name))
     for why, names in reasons.items():
-        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        out.print(
-            Text.assemble(("not run ", STYLES[Verdict.NOT_RUN]), f"{', '.join(names[:3])}{more}: {why}"), soft_wrap=True
-        )
+        out.print(Text.assemble(("not run ", STYLES[Verdict.NOT_RUN]), f"{some(names, 3)}: {why}"), soft_wrap=True)
     out.print(Text(summary(run), "bold red" if broken else "bold"), soft_wrap=True)
-
-
-def console(stream: IO[str]) -> Console:
-    """rich on a stream; wide and without colours where that is no terminal."""
-    from rich.console import Console
-
-    it = Console(file=stream)
-    if not it.is_terminal:
-        it = Console(file=stream, width=int(os.environ.get("COLUMNS") or PLAIN_WIDTH), color_system=None)
-    return it
 
 
 def _table(it: Matrix, out: Console) -> Table:

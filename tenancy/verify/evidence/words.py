@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from ...text.counts import counted, some
 from ...text.durations import measured
 from ...text.plain import plain
 from .model import Condition, Outcome, Run, StepSeen, Verdict
@@ -25,8 +26,7 @@ class Said:
 
     @property
     def who(self) -> str:
-        more = len(self.jobs) - MOST_JOBS
-        return ", ".join(self.jobs[:MOST_JOBS]) + (f" and {more} more" if more > 0 else "")
+        return some(self.jobs, MOST_JOBS)
 
     @property
     def what(self) -> str:
@@ -48,7 +48,7 @@ def summary(run: Run) -> str:
     total = len(run.outcomes)
     told = ", ".join(f"{count} {verdict}" for verdict, count in found.items())
     stopped = f" Stopped before its end: {plain(run.stopped)}." if run.stopped else ""
-    return f"{total} promise{'' if total == 1 else 's'}: {told}; {measured(run.seconds)}.{stopped}"
+    return f"{counted(total, 'promise')}: {told}; {measured(run.seconds)}.{stopped}"
 
 
 def amounts(numbers: Mapping[str, int]) -> str:
