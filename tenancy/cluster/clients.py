@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import httpx2
+import msgspec
 from lightkube import Client, KubeConfig
 from lightkube.core.exceptions import ConfigError
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
 
-from .connection import REMEDY, Unreachable, require_reachable
+from .connection import REMEDY, Unreachable, minified, require_reachable
 
 Cohort = create_global_resource("kueue.x-k8s.io", "v1beta2", "Cohort", "cohorts")
 ClusterQueue = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues")
@@ -33,7 +34,7 @@ def connect(kubeconfig: str | None, context: str | None = None) -> Client:
     """A client for a cluster that answers. Raises Unreachable, also where the kubeconfig is of no use."""
     require_reachable(kubeconfig, context)
     try:
-        config = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
-        return Client(config.get(context), timeout=httpx2.Timeout(ANSWER_TIMEOUT))
-    except (ConfigError, KeyError, AssertionError) as error:
+        config = KubeConfig.from_dict(dict(minified(kubeconfig, context)))
+        return Client(config.get(), timeout=httpx2.Timeout(ANSWER_TIMEOUT))
+    except (ConfigError, KeyError, AssertionError, msgspec.ValidationError) as error:
         raise Unreachable(f"the kubeconfig cannot be used: {error}. {REMEDY}") from None

@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 DEFAULT_KUBECONFIG = "~/.kube/config"
+FILES = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 REMEDY = "Start it (for the lab: tenancy lab up), or choose another with --kubeconfig, --context or KUBECONFIG."
 
 
@@ -68,6 +69,21 @@ def where(kubeconfig: str | None, context: str | None) -> Where:
     cluster, _ = _chosen(config, context, source)
     name = context or config.current
     return Where(name, str(config.contexts[name].get("cluster")), str(cluster.get("server", "")))
+
+
+def minified(kubeconfig: str | None, context: str | None) -> Mapping[str, Any]:
+    """The kubeconfig with this context alone and paths from the root, as `kubectl config view --minify` gives it: for a client
+    to read. Clients read one file and no other, and one of them prefers the account of the pod it runs in. Raises Unreachable."""
+    source, config = _config(kubeconfig)
+    cluster, user = _chosen(config, context, source)
+    name = context or config.current
+    chosen = {**config.contexts[name], "user": "user"}
+    return {
+        "current-context": name,
+        "contexts": [{"name": name, "context": chosen}],
+        "clusters": [{"name": chosen["cluster"], "cluster": _from_the_root(cluster)}],
+        "users": [{"name": "user", "user": _from_the_root(user)}],
+    }
 
 
 def require_reachable(kubeconfig: str | None, context: str | None, timeout: float = 5.0) -> None:
@@ -132,6 +148,11 @@ def _chosen(config: _Config, context: str | None, where: str) -> tuple[Mapping[s
     if not cluster:
         raise Unreachable(f"context {name!r} of {where} names no cluster that is in it. {REMEDY}")
     return cluster, config.users.get(str(config.contexts[name].get("user")), {})
+
+
+def _from_the_root(it: Mapping[str, Any]) -> dict[str, Any]:
+    absolute = {key: str(it["folder"].absolute() / it[key]) for key in FILES if it.get(key)}
+    return {**{key: value for key, value in it.items() if key != "folder"}, **absolute}
 
 
 def _tls(cluster: Mapping[str, Any], user: Mapping[str, Any]) -> ssl.SSLContext:

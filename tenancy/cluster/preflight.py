@@ -34,7 +34,7 @@ from lightkube.config.client_adapter import Client, ConnectionParams
 from ..objects.difference import covers
 from ..objects.identity import AGREEMENT_LABEL, FIELD_MANAGER, kind_of, reference
 from ..objects.immutable import changed, is_replaced
-from .connection import Unreachable, require_reachable
+from .connection import Unreachable, minified, require_reachable
 from .kinds import KINDS
 
 Object = Mapping[str, Any]
@@ -139,8 +139,7 @@ class Cluster:
             require_reachable(kubeconfig, context)
         except Unreachable as error:
             raise PreflightError(str(error)) from None
-        config = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
-        single = config.get(context)
+        single = KubeConfig.from_dict(dict(minified(kubeconfig, context))).get()
         assert single is not None
         self._http = Client(single, ConnectionParams(timeout=TIMEOUT))
 

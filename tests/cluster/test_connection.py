@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tenancy.cluster.connection import Unreachable, require_reachable
+from tenancy.cluster.clients import connect
+from tenancy.cluster.connection import Unreachable, minified, require_reachable
 
 NOBODY = "https://127.0.0.1:1"
 
@@ -101,6 +102,34 @@ def test_the_first_file_to_say_a_thing_wins(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'one'}:{tmp_path / 'two'}")
     with pytest.raises(Unreachable, match=r"no cluster answers at https://127\.0\.0\.1:2 "):
         require_reachable(None, None)
+
+
+@pytest.mark.parametrize("answering", [200], indirect=True)
+def test_a_client_is_of_the_cluster_that_was_asked(
+    answering: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its context, cluster and user are in two files."""
+    whole = yaml.safe_load(_kubeconfig(answering))
+    (tmp_path / "one").write_text(yaml.safe_dump({"current-context": "here", "contexts": whole["contexts"]}))
+    (tmp_path / "two").write_text(yaml.safe_dump({"clusters": whole["clusters"], "users": whole["users"]}))
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'one'}:{tmp_path / 'two'}")
+    assert connect(None).config.cluster.server == answering
+    assert connect(_kubeconfig(answering), "here").config.cluster.server == answering
+
+
+def test_paths_start_from_the_file_that_names_them(tmp_path: Path) -> None:
+    text = _kubeconfig(NOBODY, **{"certificate-authority": "ca.pem"}).replace("user: {}", "user: {client-key: key.pem}")
+    (tmp_path / "config").write_text(text)
+    found = minified(str(tmp_path / "config"), None)
+    assert found["clusters"][0]["cluster"] == {"server": NOBODY, "certificate-authority": str(tmp_path / "ca.pem")}
+    assert found["users"][0]["user"] == {"client-key": str(tmp_path / "key.pem")}
+
+
+@pytest.mark.parametrize("answering", [200], indirect=True)
+def test_a_kubeconfig_that_no_client_can_use_is_an_error_with_a_remedy(answering: str) -> None:
+    text = _kubeconfig(answering).replace("user: {}", "user: {username: [a]}")
+    with pytest.raises(Unreachable, match=r"the kubeconfig cannot be used: .*username.*tenancy lab up"):
+        connect(text)
 
 
 def test_without_any_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
