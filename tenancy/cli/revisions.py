@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..text.durations import duration
 from ..text.spelling import similar
 from . import common
 
@@ -116,6 +117,6 @@ def _run(where: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     except FileNotFoundError:
         common.stop("there is no git on this machine: name two files")
     except subprocess.TimeoutExpired:
-        common.stop(f"git does not answer within {GIT_PATIENCE:.0f} s")
+        common.stop(f"git does not answer within {duration(GIT_PATIENCE)}")
     except ValueError:  # a NUL in the name
         common.stop("a name of git holds a character that no name may hold")

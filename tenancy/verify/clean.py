@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 
 from ..cluster.api import NAMESPACE, POD, SIDE_BY_SIDE, Api, Kind, Thing
+from ..text.durations import duration
 from .players.sandbox import RUN_LABEL
 from .safety import PREFIX, Standing
 
@@ -123,4 +124,4 @@ def _stuck(things: Collection[Thing], refused: Mapping[str, str]) -> str:
         waits = f"waits for {', '.join(it.finalizers) or 'what it holds'}"
         told.append(f"{it}: {refused.get(str(it)) or waits}")
     more = f" and {len(told) - 5} more" if len(told) > 5 else ""
-    return f"after {PATIENCE:.0f} s there is still {'; '.join(told[:5])}{more}"
+    return f"after {duration(PATIENCE)} there is still {'; '.join(told[:5])}{more}"

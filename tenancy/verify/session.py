@@ -20,6 +20,7 @@ from ..agreement.plan import Plan
 from ..cluster.api import Api, Kind
 from ..cluster.connection import Where
 from ..objects.identity import AGREEMENT_LABEL
+from ..text.durations import duration
 from . import clean, safety
 from .checks.model import Check, Scheduler
 from .evidence.model import Event, Run
@@ -126,7 +127,7 @@ def remove_dead(api: Api, say: Say) -> None:
     """Removes what dead runs left, and says what; those that live are left alone. Raises clean.Stuck."""
     if there := safety.living(api):
         runs = ", ".join(it.run for it in there)
-        say(f"looking whether {runs} still lives (up to {safety.LASTS.total_seconds():.0f} s)")
+        say(f"looking whether {runs} still lives (up to {duration(safety.LASTS)})")
     alive = safety.surely_living(api)
     for it in alive:
         say(f"run {it.run} lives and is left alone")

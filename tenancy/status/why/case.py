@@ -324,7 +324,3 @@ def job_of(workload: Object) -> str:
 
 def _nth(number: int) -> str:
     return f"{number}{'th' if number % 100 in (11, 12, 13) else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
-
-
-def counted(what: str, number: int) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

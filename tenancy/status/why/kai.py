@@ -16,6 +16,7 @@ from functools import cached_property
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...objects import kai
+from ...text.counts import counted
 from ...text.quantity import whole
 from .admitted import Held, of_kai
 from .amounts import Asks, PodSet, of_pod, with_part
@@ -241,7 +242,7 @@ class Case:
                 Reason("suspended", f"The {self.target.kind} is suspended, so it has no pods for KAI to look at{by}.")
             ]
         elif not reasons and (gone := self.wanted - len(self.pods)) > 0 and not self.waiting:
-            text = f"{_pods(gone)} of it do not exist: they were stopped, and the {self.target.kind} has not made them again yet."
+            text = f"{counted(gone, 'pod')} of it do not exist: they were stopped, and the {self.target.kind} has not made them again yet."
             reasons = [Reason("no-pods", text)]
         elif not reasons:
             reasons = [Reason("not-told", "KAI has not said why.")]
@@ -272,9 +273,9 @@ class Case:
         if state is State.OUTSIDE:
             return f"{self.named} has no pods, and names no queue of KAI."
         if state is State.RUNNING:
-            return f"{self.named} runs: {_pods(len(self.running))}."
+            return f"{self.named} runs: {counted(len(self.running), 'pod')}."
         if state is State.STARTING:
-            return f"{self.named} runs in part: {len(self.running)} of {_pods(self.wanted)} run, {self.wanted - len(self.running)} wait."
+            return f"{self.named} runs in part: {len(self.running)} of {counted(self.wanted, 'pod')} run, {self.wanted - len(self.running)} wait."
         times = [it for one in [self.target.body, *self.pods] if one and (it := created(one))]
         age = since(min(times), self.snapshot.now) if times else "at an unknown time"
         if state is State.STOPPED:
@@ -452,7 +453,7 @@ class Case:
                 told[text] = told.get(text, 0) + 1
                 latest.setdefault(text, since(event_time(event), self.snapshot.now))
         for text, count in told.items():
-            yield f"{latest[text]}, {_pods(count)}: {text}"
+            yield f"{latest[text]}, {counted(count, 'pod')}: {text}"
 
     def _by(self, group: str) -> tuple[str, str]:
         """The job whose PodGroup that is, and its team."""
@@ -465,7 +466,3 @@ class Case:
                 return f"{namespace}/{owner['name'] if owner else name_of(pod)}", team
         it = GROUP.match(name)
         return f"{namespace}/{it['pod'] if it else name}", team
-
-
-def _pods(number: int) -> str:
-    return f"{number} pod{'' if number == 1 else 's'}"

@@ -8,9 +8,10 @@ from fractions import Fraction
 
 from ...agreement.plan import Plan
 from ...quota.availability import Bound
+from ...text.counts import counted
 from .amounts import each_in_words
 from .availability import Room, ratio
-from .case import Case, counted
+from .case import Case
 from .find import Target
 from .messages import heard, sizes
 from .model import Answer, Reason, Said, State
@@ -110,7 +111,7 @@ def _reasons(case: Case, matches: Sequence[Match]) -> Iterator[Reason]:
         if "topology" in it.groups and flavor in too_large:
             continue  # no node could, so none does
         if room and (gone := room.flavor.nodes - int(it.groups.get("nodes") or room.flavor.nodes)) > 0:
-            reason, there = explain(it, case.context), counted("node", room.flavor.nodes)
+            reason, there = explain(it, case.context), counted(room.flavor.nodes, "node")
             missing = (
                 f"The agreement has {there} of it: {gone} {'is' if gone == 1 else 'are'} gone, broken or not labelled."
             )
@@ -212,7 +213,7 @@ def _starting(case: Case) -> tuple[list[Reason], list[Said]]:
         it = condition(pod, "PodScheduled")
         if it.get("status") == "False":
             message, reason = str(it.get("message") or ""), str(it.get("reason") or "")
-            context = {**case.context, "waiting": f"{len(waiting)} of its {counted('pod', case.asks.count)}"}
+            context = {**case.context, "waiting": f"{len(waiting)} of its {counted(case.asks.count, 'pod')}"}
             rows = match(KUEUE, "PodScheduled", reason, message)
             return [explain(one, context) for one in rows], [
                 Said("the scheduler of pods", f"pod {name_of(pod)}", reason, message)

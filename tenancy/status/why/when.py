@@ -57,9 +57,7 @@ def when(
             "no bound: nodes and other jobs of the queue have a say",
         )
     if best.preempted:
-        jobs = f"{len(best.preempted)} job{'' if len(best.preempted) == 1 else 's'}"
-    if best.victims:
-        jobs = counted(len(best.victims), "job")
+        jobs = counted(len(best.preempted), "job")
         return When(
             f"{SECONDS}: Kueue may stop {jobs} of others for it",
             "no bound, if the nodes are not where its pods need them",

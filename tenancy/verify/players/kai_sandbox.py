@@ -21,6 +21,7 @@ from ...cluster.data import NodeData, PodData
 from ...objects import kai
 from ...objects.identity import AGREEMENT_LABEL
 from ...text import quantity as quantities
+from ...text.durations import duration
 from ..play import Clock
 from . import kai_objects as objects
 from .kai_objects import Mark
@@ -224,7 +225,7 @@ class Stand:
         deadline = time.monotonic() + PATIENCE
         while not so():
             if time.monotonic() > deadline:
-                raise NotRunnable(f"after {PATIENCE:.0f} s {otherwise}")
+                raise NotRunnable(f"after {duration(PATIENCE)} {otherwise}")
             self.clock.sleep(EVERY)
 
 
