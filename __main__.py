@@ -12,8 +12,8 @@ import pulumi
 
 from components import Settings, TenancyAgreement, TenancyAgreementArgs, cluster_provider, recorded_objects
 from components.order import put_back
-from tenancy.agreement import load
 from tenancy.cluster.preflight import Cluster, PreflightError
+from tenancy.objects.loading import load
 from tenancy.review.update_warnings import warnings
 
 

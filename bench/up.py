@@ -25,10 +25,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tenancy.agreement import loads
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.lab import lab, tools
 from tenancy.lab.folder import FOLDER_VARIABLE
+from tenancy.objects.loading import loads
 from tenancy.review.render import rendered
 
 from .measure import Program, Run, machine, medians, run, save

@@ -17,12 +17,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import FOLDER_VARIABLE
 from tenancy.objects import kueue
+from tenancy.objects.loading import load
 
 from .measure import Failed, Program, Run, machine, medians, run, save
 

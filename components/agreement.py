@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 
 import pulumi
 
-from tenancy.agreement import Agreement, check, errors
+from tenancy.agreement import Agreement, errors
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import access, kai, kueue
 from tenancy.objects.access import Namespaces
-from tenancy.objects.schedulers import Scheduler
+from tenancy.objects.loading import check
+from tenancy.objects.registry import OBJECTS, refusals
+from tenancy.objects.schedulers import TITLES, Scheduler
 from tenancy.review.fidelity import Level, subjects_text, verdicts
 
 from .hardware import GpuFlavor, GpuFlavorArgs, TopologyTree, TopologyTreeArgs
@@ -26,17 +28,6 @@ from .namespace import TeamNamespace, TeamNamespaceArgs
 from .objects import KubernetesObject, Object, register
 from .order import gets, gives
 from .team import TeamQuota, TeamQuotaArgs
-
-_OF_KUEUE = ("Topology", "ResourceFlavor", "WorkloadPriorityClass", "Cohort", "ClusterQueue")
-_KINDS: Mapping[Scheduler, Mapping[str, str]] = {
-    Scheduler.KUEUE: dict.fromkeys(_OF_KUEUE, kueue.API_VERSION),
-    Scheduler.KAI: {
-        "Topology.kai.scheduler": kai.TOPOLOGY_VERSION,
-        "PriorityClass": kai.PRIORITY_VERSION,
-        "SchedulingShard": kai.SHARD_VERSION,
-        "Queue": kai.API_VERSION,
-    },
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,19 +49,21 @@ class TenancyAgreementArgs:
         """Raises RunError, with everything that is wrong, for an agreement or a scheduler that cannot be written."""
         if found := errors(check(self.agreement)):
             raise pulumi.RunError("\n".join(map(str, found)))
-        if Scheduler.KAI in self.schedulers and (why := kai.refusal(make_plan(self.agreement))):
-            raise pulumi.RunError(f"KAI gets no queues for this agreement: {why}")
+        for scheduler, why in refusals(make_plan(self.agreement)).items():
+            if scheduler in self.schedulers:
+                raise pulumi.RunError(f"{TITLES[scheduler]} gets no queues for this agreement: {why}")
 
     @property
     def kinds(self) -> Mapping[str, str]:
         """Every kind (`identity.kind_of`) that an agreement may make for these schedulers, with its API version."""
-        return {kind: version for it in self.schedulers for kind, version in _KINDS[it].items()} | dict(access.KINDS)
+        return {kind: version for it in self.schedulers for kind, version in OBJECTS[it].kinds.items()} | dict(
+            access.KINDS
+        )
 
     def objects(self) -> list[Object]:
         """What will be registered, as plain data: the same that `tenancy render` writes."""
         plan = make_plan(self.agreement)
-        made = {Scheduler.KUEUE: kueue.objects, Scheduler.KAI: kai.objects}
-        found = [one for it in self.schedulers for one in made[it](plan)]
+        found = [one for it in self.schedulers for one in OBJECTS[it].objects(plan)]
         kueue_too, kai_too = (it in self.schedulers for it in (Scheduler.KUEUE, Scheduler.KAI))
         found += access.objects(plan, self.namespaces, kueue=kueue_too, kai=kai_too)
         return [one for one in found if one["kind"] not in self.without]

@@ -12,8 +12,9 @@ from typing import Any
 
 import pulumi
 
-from tenancy.agreement import Agreement, Finding, check, dotted, errors, load, loads, validate
+from tenancy.agreement import Agreement, Finding, dotted, errors
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects.loading import check, load, loads, validate
 
 
 def agreement_from_file(file: str | Path) -> Agreement:

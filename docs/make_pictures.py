@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
+from tenancy.objects.loading import load
 from tenancy.review.show.svg import draw
 from tenancy.review.show.tree import cohort_tree
 

@@ -29,8 +29,9 @@ from pulumi_policy import (
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # of this checkout, whatever else is called `tenancy`
 
-from tenancy.agreement import errors, load
+from tenancy.agreement import errors
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects.loading import load
 from tenancy.review import rules
 
 AGREEMENT = PolicyConfigSchema({"agreement": {"type": "string"}})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tenancy.agreement import loads
 from tenancy.objects.identity import reference
+from tenancy.objects.loading import loads
 from tenancy.review import importing as adopt
 from tenancy.review.importing import Adoption, Fate
 

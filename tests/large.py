@@ -6,8 +6,8 @@ from pathlib import Path
 
 from samples import ROOT, plan
 
-from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects.loading import load
 
 FILES = [ROOT / "tenancy.toml", *(ROOT / "examples" / f"{it}.toml" for it in ("departments", "venus", "production"))]
 

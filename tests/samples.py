@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tenancy.agreement import loads
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kai, kueue
+from tenancy.objects.loading import loads
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "agreements"  # the examples of the format, beside a developer's checkout

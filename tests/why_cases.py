@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects.loading import load
 from tenancy.status.why import Answer, Snapshot, Wanted, explain
 
 CASES = Path(__file__).parent / "status" / "why"

@@ -1,6 +1,5 @@
-"""The agreement: typed, read from TOML with positions or built in Python, and checked."""
+"""The agreement: typed, read from TOML with positions or built in Python, and checked (`objects.loading` reads and checks)."""
 
-from .checks import check
 from .findings import Finding, Severity, dotted, errors
 from .model import (
     Access,
@@ -17,7 +16,7 @@ from .model import (
     UsageSharing,
 )
 from .scalars import Amount
-from .source import Loaded, load, loads, validate
+from .source import Loaded
 
 __all__ = [
     "Access",
@@ -36,10 +35,6 @@ __all__ = [
     "Team",
     "Topology",
     "UsageSharing",
-    "check",
     "dotted",
     "errors",
-    "load",
-    "loads",
-    "validate",
 ]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+AGREEMENT_LABEL = "tenancy.dev/agreement"
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

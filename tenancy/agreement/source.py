@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from ..text.spelling import similar
-from .checks import check
 from .findings import MOST_FINDINGS, Finding, Path, Severity, errors
 from .model import Agreement, Team
 from .scalars import SCALAR, TABLE, shown
@@ -43,7 +42,11 @@ class Loaded:
         return self.agreement is not None
 
 
-def load(file: str | FilePath) -> Loaded:
+Checks = Callable[[Agreement], list[Finding]]
+"""All that is checked of a well-typed agreement (`objects.loading` has it)."""
+
+
+def load(file: str | FilePath, check: Checks) -> Loaded:
     """Read, validate and check an agreement. Never raises for what the file holds, or for its absence."""
     try:
         with open(file, "rb") as stream:
@@ -51,10 +54,10 @@ def load(file: str | FilePath) -> Loaded:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
         return _unusable(str(file), f"cannot be read: {reason}", "name a file that holds an agreement")
-    return loads(data, str(file))
+    return loads(data, check, str(file))
 
 
-def loads(data: bytes | str, file: str = "<agreement>") -> Loaded:
+def loads(data: bytes | str, check: Checks, file: str = "<agreement>") -> Loaded:
     """The same for the bytes or text of a file; `file` is the name that findings show."""
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
@@ -68,12 +71,12 @@ def loads(data: bytes | str, file: str = "<agreement>") -> Loaded:
     values = _parse(text, file)
     if isinstance(values, Finding):
         return Loaded(None, (values,))
-    agreement, findings = validate(values)
+    agreement, findings = validate(values, check)
     placed = _place(findings, text, file)
     return Loaded(None if errors(findings) else agreement, placed)
 
 
-def validate(values: Mapping[str, Any]) -> tuple[Agreement | None, list[Finding]]:
+def validate(values: Mapping[str, Any], check: Checks) -> tuple[Agreement | None, list[Finding]]:
     """Plain values (of TOML, JSON or Python) as an agreement; None when the shape itself is wrong."""
     try:
         agreement = Agreement.model_validate(values)
@@ -81,7 +84,7 @@ def validate(values: Mapping[str, Any]) -> tuple[Agreement | None, list[Finding]
         problems = error.errors(include_url=False)
         found = [_finding(dict(problem)) for problem in problems[: MOST_FINDINGS + 1]]
         rest = sound_part(values, [_path(problem["loc"]) for problem in problems])
-        return None, found + (errors(validate(rest)[1]) if rest is not None else [])
+        return None, found + (errors(validate(rest, check)[1]) if rest is not None else [])
     except RecursionError:
         return None, [Finding((), "is nested too deeply", "an agreement is at most four tables deep")]
     return agreement, check(agreement)

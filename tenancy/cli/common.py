@@ -21,7 +21,7 @@ NO, WRONG_INPUT = 1, 2
 
 
 def loaded(file: str) -> Loaded:
-    from ..agreement import load
+    from ..objects.loading import load
 
     return load(file)
 

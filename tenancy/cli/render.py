@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..objects.schedulers import TITLES, Scheduler, chosen
 from . import common
 from .common import DEFAULT_FILE, NO, WRONG_INPUT, File
 
@@ -31,18 +32,28 @@ def render(
         ),
     ] = "listed",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where DIR and FILE disagree.")] = False,
+    scheduler: Annotated[
+        list[Scheduler] | None,
+        typer.Option("--scheduler", help="Only this scheduler's files; may be given again. Default: all."),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if a scheduler refuses a promise.")] = False,
 ) -> None:
-    """Write DIR/kueue/*.yaml, DIR/kai/*.yaml, DIR/access/*.yaml and DIR/fidelity.md, or compare them with what is there."""
+    """Write DIR/kueue/*.yaml, DIR/kai/*.yaml, DIR/access/*.yaml and DIR/fidelity.md, or compare them with what is there.
+
+    Exit 1 where a scheduler refuses the agreement, so that its folder is left out, unless --scheduler names only others.
+    """
     from ..objects.access import Namespaces
+    from ..objects.registry import refusals
     from ..review import fidelity
     from ..review import render as rendering
 
     if namespaces not in set(Namespaces):
         common.stop(f"--namespaces {namespaces}: there are {' and '.join(Namespaces)}")
     plan = common.plan_of(file)
-    files = rendering.rendered(plan, Namespaces(namespaces))
-    refused = fidelity.refused(fidelity.verdicts(plan))
+    schedulers = chosen(scheduler)
+    files = rendering.rendered(plan, Namespaces(namespaces), schedulers)
+    refused = fidelity.refused(fidelity.verdicts(plan, schedulers))
+    left_out = {it: why for it, why in refusals(plan).items() if it in schedulers}
     if check:
         _compare(out, files)
     else:
@@ -51,9 +62,15 @@ def render(
         except (rendering.RenderRefused, OSError) as error:
             common.stop(f"{out}: nothing was written: {error}", WRONG_INPUT)
         print(f"{out}: {len(files)} files")
-    for (scheduler, how), promises in _by_reason(refused).items():
-        print(f"{scheduler} refuses {', '.join(promises)}: {how}", file=sys.stderr)
-    if strict and refused:
+    for (name, how), promises in _by_reason(refused).items():
+        print(f"{name} refuses {', '.join(promises)}: {how}", file=sys.stderr)
+    for folder, why in left_out.items():
+        others = " ".join(f"--scheduler {it}" for it in Scheduler if it not in left_out)
+        message = (
+            f"{out / folder} was not written: {TITLES[folder]} refuses this agreement: {why}; {others} leaves it out"
+        )
+        print(message, file=sys.stderr)
+    if left_out or (strict and refused):
         raise typer.Exit(NO)
 
 

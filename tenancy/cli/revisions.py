@@ -21,7 +21,7 @@ GIT_PATIENCE = 60.0  # seconds; a partial clone fetches what it is asked for
 
 def loaded(name: str) -> Loaded:
     """What is there, read and checked; findings name it as it was given. Stops with a sentence where git has no such thing."""
-    from ..agreement import load, loads
+    from ..objects.loading import load, loads
 
     if name == STDIN:
         return loads(sys.stdin.buffer.read(), "<stdin>")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-AGREEMENT_LABEL = "tenancy.dev/agreement"  # on every object we make; its value is the agreement's cluster
+from ..agreement import names
+
+AGREEMENT_LABEL = names.AGREEMENT_LABEL  # on every object we make; its value is the agreement's cluster
 RUN_LABEL = "tenancy.dev/verify"  # on every object that a run of `verify` makes, nodes too: the run's name
 RUN_PREFIX = "verify-"  # of the name of each of them; the run's name follows
 FIELD_MANAGER = "tenancy"  # the one name that we write fields under (server-side apply)

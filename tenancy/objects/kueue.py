@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..agreement.findings import Path
 from ..agreement.hardware import HOSTNAME, Hardware
 from ..agreement.plan import DepartmentPlan, Plan, TeamPlan, TopologyPlan
 from ..text.quantity import milli_text
@@ -33,6 +34,10 @@ API_VERSION = "kueue.x-k8s.io/v1beta2"
 DISPLAY_NAME = "tenancy.dev/display-name"
 PROD_SUFFIX = "-prod"
 HOSTS_SUFFIX = "-hosts"
+KINDS: Mapping[str, str] = dict.fromkeys(
+    ("Topology", "ResourceFlavor", "WorkloadPriorityClass", "Cohort", "ClusterQueue"), API_VERSION
+)
+"""Every kind that is made here, with its API version."""
 
 Object = dict[str, Any]
 
@@ -46,16 +51,33 @@ def files(plan: Plan) -> Iterator[tuple[str, list[Object]]]:
 
 def objects(plan: Plan) -> list[Object]:
     """Every object, in the order in which a cluster needs them."""
-    return [one for _, group in files(plan) for one in group]
+    return [body for _, body in origins(plan)]
+
+
+def origins(plan: Plan) -> Iterator[tuple[Path, Object]]:
+    """Every object, in the same order, with the path in the agreement that makes it."""
+    yield from _cluster_origins(plan)
+    for team in plan.teams:
+        for body in team_objects(plan, team):
+            yield ("teams", team.name), body
 
 
 def cluster_objects(plan: Plan) -> Iterator[Object]:
     """What belongs to no team: topologies, flavors, priorities, the root Cohort and the departments."""
-    yield from (topology(plan, it) for it in topologies(plan))
-    yield from (resource_flavor(plan, flavor) for flavor in plan.flavors)
-    yield from (workload_priority_class(plan, name, value) for name, value in plan.priorities.items())
-    yield root_cohort(plan)
-    yield from (department_cohort(plan, department) for department in plan.departments)
+    return (body for _, body in _cluster_origins(plan))
+
+
+def _cluster_origins(plan: Plan) -> Iterator[tuple[Path, Object]]:
+    for at, tree in enumerate(topologies(plan)):
+        is_given = at < len(plan.topologies)  # the one of hosts may be equal to one that is given
+        yield ("topologies", tree.name) if is_given else ("cluster", "name"), topology(plan, tree)
+    for flavor in plan.flavors:
+        yield ("flavors", flavor.name), resource_flavor(plan, flavor)
+    for name, value in plan.priorities.items():
+        yield ("priorities", name), workload_priority_class(plan, name, value)
+    yield ("cluster", "name"), root_cohort(plan)
+    for department in plan.departments:
+        yield ("departments", department.name), department_cohort(plan, department)
 
 
 def team_objects(plan: Plan, team: TeamPlan) -> Iterator[Object]:

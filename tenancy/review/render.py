@@ -16,15 +16,17 @@ import glob
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..agreement.plan import Plan
-from ..objects import access, configuration, kai, kueue
+from ..objects import access, configuration
 from ..objects.access import Namespaces
 from ..objects.manifest import dump_all
+from ..objects.registry import OBJECTS
+from ..objects.schedulers import Scheduler
 from . import fidelity
 from .atomic_replace import swap
 
@@ -46,19 +48,23 @@ class Difference:
     lines: tuple[str, ...] = ()
 
 
-def rendered(plan: Plan, namespaces: Namespaces = Namespaces.LISTED) -> dict[str, str]:
-    """Every file, by its path in DIR."""
+def rendered(
+    plan: Plan, namespaces: Namespaces = Namespaces.LISTED, schedulers: Collection[Scheduler] = tuple(Scheduler)
+) -> dict[str, str]:
+    """Every file, by its path in DIR: a folder for each of the schedulers, unless it refuses the agreement (`refusals`)."""
     head = f"{HEADER}{plan.cluster}; edits are overwritten.\n"
-    folders = {"kueue": kueue.files(plan), "kai": kai.files(plan), "access": access.files(plan, namespaces)}
+    folders = {str(scheduler): OBJECTS[scheduler].files(plan) for scheduler in Scheduler if scheduler in schedulers}
+    kueue, kai = Scheduler.KUEUE in schedulers, Scheduler.KAI in schedulers
+    folders["access"] = access.files(plan, namespaces, kueue=kueue, kai=kai)
     files = {
         f"{folder}/{name}": head + dump_all(objects)
         for folder, made in folders.items()
         for name, objects in made
         if objects
     }
-    if values := configuration.chart_values(plan):
+    if kueue and (values := configuration.chart_values(plan)):
         files[KUEUE_VALUES] = head + values
-    files[REPORT] = fidelity.markdown(plan, fidelity.verdicts(plan))
+    files[REPORT] = fidelity.markdown(plan, fidelity.verdicts(plan, schedulers))
     return files
 
 

@@ -20,8 +20,9 @@ from hypothesis import HealthCheck, given, settings
 from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT
 from strategies import DEEP, agreements, as_agreement, damaged, paths
 
-from tenancy.agreement import Loaded, check, errors, loads, validate
+from tenancy.agreement import Loaded, errors
 from tenancy.agreement.plan import make_plan
+from tenancy.objects.loading import check, loads, validate
 from tenancy.review import show
 from tenancy.review.render import rendered
 

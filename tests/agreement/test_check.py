@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from samples import LAB, ONE_FLAVOR, PRODUCTION, ROOT, SHARED, findings
 
-from tenancy.agreement import Severity, check, load, loads
+from tenancy.agreement import Severity
 from tenancy.agreement.model import Agreement, Cluster, Flavor, Team
+from tenancy.objects.loading import check, load, loads
 
 LAYOUT = ("cluster", "guarantee_on")  # advised on wherever a team has prod
 TEAM = "[teams.a]\nguaranteed = 8\n"
@@ -107,6 +108,14 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
     "a team called like KAI's root": (
         "[teams.shared]\nguaranteed = 8",
         ["teams.shared: its KAI Queue 'shared' is also made by the agreement itself; give one of them another name"],
+    ),
+    "a team called like the parent of another's queues": (
+        "[teams.a]\nguaranteed = 8\nlendable = 8\nprod = 4\n[teams.a-shared]\nguaranteed = 8",
+        ["teams.a-shared: its KAI Queue 'a-shared' is also made by teams.a; give one of them another name"],
+    ),
+    "a team called like the root of another's reserved part": (
+        "[teams.a]\nguaranteed = 8\nlendable = 0\n[teams.a-never-lent]\nguaranteed = 8",
+        ["teams.a-never-lent: its KAI Queue 'a-never-lent' is also made by teams.a; give one of them another name"],
     ),
     "a name to show of two lines": (
         "[teams.a]\nguaranteed = 8\ndisplay_name = 'The A\\nTeam'".replace("'", '"'),
@@ -470,9 +479,11 @@ def test_a_flavor_must_say_its_nodes() -> None:
     ]
 
 
-def test_a_department_and_a_team_may_share_a_name_where_no_object_does() -> None:
+def test_a_department_and_a_team_of_one_name_are_one_object_with_several_flavors_too() -> None:
+    """KAI then has a tree for each flavor; two teams, or two flavors, of one fault are named once each."""
     two = "[flavors.other]\nnodes = 1\ngpus_per_node = 8\n[departments.a]\n[teams.a]\ndepartment = 'a'"
-    assert findings(ONE_FLAVOR + two) == []
+    expected = "teams.a: its KAI Queue 'a-gpu' is also made by departments.a; give one of them another name"
+    assert findings(ONE_FLAVOR + two) == [expected]
 
 
 # --- all problems at once -------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from samples import ONE_FLAVOR, findings, plan
 
-from tenancy.agreement import load
+from tenancy.objects.loading import load
 
 TEAM = "[teams.a]\nguaranteed = 8\n"
 ACCESS = '[access]\nplatform_groups = ["gpu-platform"]\n'

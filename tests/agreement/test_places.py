@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from samples import ONE_FLAVOR, findings
 
-from tenancy.agreement import load, loads
+from tenancy.objects.loading import load, loads
 
 # The place a finding has is where the file has this sign; columns count characters from 1.
 HERE = "→"

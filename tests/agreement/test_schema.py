@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from samples import LAB, PRODUCTION, ROOT, SHARED
 from strategies import agreements, paths
 
-from tenancy.agreement import Agreement, errors, validate
+from tenancy.agreement import Agreement, errors
+from tenancy.objects.loading import validate
 
 SCHEMA = Agreement.model_json_schema(mode="validation")
 VALIDATOR = jsonschema_rs.validator_for(SCHEMA)

@@ -229,21 +229,62 @@ def test_strict_is_content_with_the_lab(here: Path) -> None:
 
 
 def test_strict_exits_1_where_a_promise_is_refused(here: Path) -> None:
-    mixed_up(here)
+    refused(here)
     code, _, err = run("render", "--out", "out", "--strict")
     assert code == 1
-    assert err.startswith("kai refuses guaranteed, lendable, all else: two KAI queues would be called 'default-queue'")
+    assert err.startswith("kai refuses usage: with one flavor there is only the shard of KAI's chart")
 
 
 def test_a_refused_promise_alone_does_not_fail_a_render(here: Path) -> None:
-    mixed_up(here)
+    refused(here)
     assert run("render", "--out", "out")[0] == 0
 
 
-def mixed_up(here: Path) -> None:
-    """An agreement of which KAI gets nothing: a queue would have the name of one of its chart's."""
-    text = ONE_FLAVOR + "[flavors.queue]\nnodes = 1\ngpus_per_node = 1\n[teams.default]\nguaranteed = { gpu = 8 }\n"
-    (here / "tenancy.toml").write_text(text)
+def refused(here: Path) -> None:
+    """An agreement of which KAI gets its objects, and cannot keep one promise."""
+    (here / "tenancy.toml").write_text(LAB + "[sharing.usage]\nhalf_life = '2d'\n")
+
+
+@pytest.mark.parametrize("options", [(), ("--check",), ("--scheduler", "kai"), ("--strict",)])
+def test_a_scheduler_that_is_left_out_because_it_refuses_is_named_and_exits_1(
+    here: Path, options: tuple[str, ...]
+) -> None:
+    one_pool(here)
+    run("render", "--out", "out", *(option for option in options if option != "--check"))
+    code, out, err = run("render", "--out", "out", *options)
+    assert code == 1
+    assert out in ("out: 3 files\n", "out: 1 files\n", "out: 3 files agree\n")
+    why = "flavors gpu, fast are one node pool 'one', and a KAI Queue has one GPU number for all of it"
+    assert f"out/kai was not written: KAI refuses this agreement: {why}; --scheduler kueue leaves it out" in err
+    assert not (here / "out" / "kai").exists()
+
+
+def test_a_scheduler_that_is_left_out_on_purpose_is_fine(here: Path) -> None:
+    one_pool(here)
+    assert run("render", "--out", "out", "--scheduler", "kueue") == (0, "out: 3 files\n", "")
+    assert run("render", "--out", "out", "--scheduler", "kueue", "--check") == (0, "out: 3 files agree\n", "")
+    assert (here / "out" / "kueue" / "team-a.yaml").exists()
+
+
+def test_render_for_one_scheduler_says_nothing_of_the_other(here: Path) -> None:
+    run("render", "--out", "both")
+    assert run("render", "--out", "out", "--scheduler", "kai")[0] == 0
+    assert sorted(path.name for path in (here / "out").iterdir()) == ["fidelity.md", "kai"]
+    same = [path.relative_to(here / "out") for path in (here / "out" / "kai").iterdir()]
+    assert [(here / "out" / path).read_text() for path in same] == [(here / "both" / path).read_text() for path in same]
+    assert "kueue" not in (here / "out" / "fidelity.md").read_text()
+
+
+def test_render_may_name_both_schedulers(here: Path) -> None:
+    run("render", "--out", "both")
+    assert run("render", "--out", "both", "--check", "--scheduler", "kai", "--scheduler", "kueue")[0] == 0
+
+
+def one_pool(here: Path) -> None:
+    """An agreement of which KAI gets nothing: its two flavors are one node pool."""
+    flavor = "[flavors.{0}]\nnodes = 1\ngpus_per_node = 8\nnode_labels = {{ 'kai.scheduler/node-pool' = 'one', a = '{0}' }}\n"
+    text = '[cluster]\nname = "lab"\n' + flavor.format("gpu") + flavor.format("fast") + "[teams.a]\n"
+    (here / "tenancy.toml").write_text(text + "guaranteed = { gpu = 8 }\n")
 
 
 # --- the whole text of a small file, to be read in a review ---------------------------------------------------------

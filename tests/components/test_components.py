@@ -24,9 +24,10 @@ from components import (
 )
 from components.objects import written
 from components.order import put_back
-from tenancy.agreement import Agreement, loads
+from tenancy.agreement import Agreement
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kueue
+from tenancy.objects.loading import loads
 from tenancy.objects.schedulers import Scheduler
 
 BOTH = (Scheduler.KUEUE, Scheduler.KAI)

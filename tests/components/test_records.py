@@ -8,11 +8,11 @@ from stack_agreements import AGREEMENTS
 
 from components import TenancyAgreement, TenancyAgreementArgs
 from components.objects import WRITE_ANNOTATIONS, written
-from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
 from tenancy.objects import kai, kueue
 from tenancy.objects.access import namespaces
 from tenancy.objects.identity import reference
+from tenancy.objects.loading import load
 from tenancy.review.importing import adopt, records
 
 

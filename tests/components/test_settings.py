@@ -13,8 +13,8 @@ import yaml
 from pulumi.runtime import set_all_config
 
 from components import Settings, TenancyAgreementArgs
-from tenancy.agreement import load
 from tenancy.objects.access import Namespaces
+from tenancy.objects.loading import load
 from tenancy.objects.schedulers import Scheduler
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,8 @@ from components import (
     agreement_from_values,
     plan_of,
 )
-from tenancy.agreement import Agreement, Cluster, Flavor, Team, load
+from tenancy.agreement import Agreement, Cluster, Flavor, Team
+from tenancy.objects.loading import load
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "tenancy.toml"

@@ -9,9 +9,10 @@ import pytest
 from recorder import Registered, run
 
 from components import TeamNamespace, TeamNamespaceArgs, TenancyAgreement, TenancyAgreementArgs
-from tenancy.agreement import Agreement, load, loads
+from tenancy.agreement import Agreement
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects.access import Namespaces
+from tenancy.objects.loading import load, loads
 
 FILE = Path(__file__).resolve().parents[1] / "agreements" / "namespaces.toml"
 TEXT = FILE.read_text()

@@ -10,7 +10,6 @@ import psutil
 import pytest
 from lightkube import Client
 
-from tenancy.agreement import loads
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.clients import connect
 from tenancy.lab import lab
@@ -18,6 +17,7 @@ from tenancy.lab.cluster import apply
 from tenancy.lab.folder import FOLDER_VARIABLE, Folder
 from tenancy.lab.processes import MARK
 from tenancy.objects import kai, kueue
+from tenancy.objects.loading import loads
 
 AGREEMENT = """
 [cluster]

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from lightkube.resources.core_v1 import Node
 
-from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.clients import KaiQueue, connect
 from tenancy.lab import lab
@@ -24,6 +23,7 @@ from tenancy.lab.folder import Folder
 from tenancy.lab.processes import running
 from tenancy.objects import kai
 from tenancy.objects.identity import reference
+from tenancy.objects.loading import load
 from tenancy.quota.reach import reach
 from tenancy.verify import safety
 from tenancy.verify.checks.kai import kai_checks

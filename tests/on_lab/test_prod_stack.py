@@ -15,12 +15,12 @@ import pytest
 import yaml
 
 from components import TenancyAgreementArgs
-from tenancy.agreement import load
 from tenancy.agreement.plan import make_plan
 from tenancy.lab import lab
 from tenancy.lab.cluster import apply
 from tenancy.lab.folder import Folder
 from tenancy.objects.access import Namespaces
+from tenancy.objects.loading import load
 from tenancy.objects.schedulers import Scheduler
 
 from .stacks import ROOT, Project, lacking

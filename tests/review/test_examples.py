@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects.loading import load
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

@@ -80,8 +80,10 @@ def test_kai_takes_nothing_back_for_a_prod_team_beyond_its_guarantee() -> None:
     assert list(levels(inside, Scheduler.KAI, "departments").values()) == ["approximate"]
 
 
-def test_kai_refuses_everything_where_it_would_mix_up_names() -> None:
-    text = ONE_FLAVOR + "[flavors.default]\nnodes = 1\ngpus_per_node = 8\n[teams.a]\nguaranteed = { gpu = 8 }\n"
+def test_kai_refuses_everything_where_two_flavors_are_one_pool() -> None:
+    labels = "node_labels = {{ 'kai.scheduler/node-pool' = 'one', a = '{}' }}\n"
+    other = "[flavors.other]\nnodes = 1\ngpus_per_node = 8\n" + labels.format("other")
+    text = ONE_FLAVOR + labels.format("gpu") + other + "[teams.a]\nguaranteed = { gpu = 8 }\n"
     assert set(levels(text, Scheduler.KAI, "guaranteed").values()) == {"refused"}
     assert levels(text, Scheduler.KAI, "all else") == {"all": "refused"}
 

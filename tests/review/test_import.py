@@ -14,12 +14,12 @@ from imports import by_reference, read
 from samples import LAB, PRODUCTION, ROOT, number, plan
 from strategies import agreements, as_agreement
 
-from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import kai, kueue
 from tenancy.objects.access import namespaces as access
 from tenancy.objects.configuration import chart_values
 from tenancy.objects.identity import reference
+from tenancy.objects.loading import load
 from tenancy.review import importing as adopt
 from tenancy.review.importing import NothingThere
 

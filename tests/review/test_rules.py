@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from samples import ONE_FLAVOR, PRODUCTION, ROOT, kueue_objects, plan, quotas
 
-from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects.loading import load
 from tenancy.review import rules
 
 TEXT = """

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from samples import ONE_FLAVOR, kueue_objects, plan
 
-from tenancy.agreement import loads
 from tenancy.cluster.preflight import Found
 from tenancy.objects import kai
 from tenancy.objects.identity import reference
+from tenancy.objects.loading import loads
 from tenancy.review.diff.drift import drift
 from tenancy.review.diff.removed_queues import departures
 from tenancy.review.update_warnings import warnings

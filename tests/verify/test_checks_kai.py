@@ -9,9 +9,9 @@ from hypothesis import given
 from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
 from strategies import agreements, as_agreement
 
-from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects.kai.amounts import limit_in_shared, parts
+from tenancy.objects.loading import load
 from tenancy.objects.schedulers import Place
 from tenancy.verify.checks.kai import kai_checks
 from tenancy.verify.checks.kinds import KINDS

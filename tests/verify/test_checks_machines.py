@@ -7,9 +7,9 @@ import re
 import pytest
 from samples import LAB, PRODUCTION
 
-from tenancy.agreement import loads
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects.access import quotas
+from tenancy.objects.loading import loads
 from tenancy.verify.checks.kinds import KINDS
 from tenancy.verify.checks.machines import kubevirt_checks
 from tenancy.verify.checks.model import Check, Scheduler

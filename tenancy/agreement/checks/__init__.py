@@ -1,22 +1,24 @@
 """What one part of an agreement says against another, and against what an API server would refuse.
 
 Each check takes the agreement and yields findings; none stops at the first, none depends on another's verdict. Limits an
-API server enforces are checked here, before it, with the path in the agreement instead of the one in an object.
+API server enforces are checked here, before it, with the path in the agreement instead of the one in an object. What the
+objects would be called is checked where objects are known (`objects.names`); `objects.loading` runs both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from ..findings import MOST_FINDINGS, Finding
 from ..model import Agreement
 from . import flavors, limits, naming, people, promises, sharing, topologies
 
-CHECKS: tuple[Callable[[Agreement], Iterator[Finding]], ...] = (
-    naming.names,
+Check = Callable[[Agreement], Iterator[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    naming.team_label,
     naming.display_names,
-    naming.collisions,
     topologies.levels,
     flavors.shape,
     flavors.labels,
@@ -42,6 +44,6 @@ CHECKS: tuple[Callable[[Agreement], Iterator[Finding]], ...] = (
 )
 
 
-def check(agreement: Agreement) -> list[Finding]:
-    """Every finding on a well-typed agreement; of one kind no more than a person would ever read."""
-    return [finding for one in CHECKS for finding in islice(one(agreement), MOST_FINDINGS)]
+def run(checks: Iterable[Check], agreement: Agreement) -> list[Finding]:
+    """Every finding of these checks; of one kind no more than a person would ever read."""
+    return [finding for check in checks for finding in islice(check(agreement), MOST_FINDINGS)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
+from ...agreement.findings import Path
 from ...agreement.plan import Plan, TeamPlan
 from .. import kai as kai_scheduler
 from .. import kubeflow
@@ -78,6 +79,15 @@ def cluster_wide(plan: Plan, namespaces: Namespaces, *, kueue: bool = True, kai:
         yield from admission.prod_priority_policy(plan)
     for team in plan.teams:
         yield from rbac.team_roles(plan, team)
+
+
+def cluster_origins(plan: Plan) -> Iterator[tuple[Path, Object]]:
+    """All that may come to be in no namespace, with the path in the agreement that makes it."""
+    for body in (*cluster_objects(plan, Namespaces.OPERATOR), *admission.prod_priority_policy(plan)):
+        yield ("access",), body
+    for team in plan.teams:
+        for body in rbac.team_roles(plan, team):
+            yield ("teams", team.name), body
 
 
 def team_objects(plan: Plan, team: TeamPlan, namespaces: Namespaces, *, kueue: bool = True) -> Iterator[Object]:

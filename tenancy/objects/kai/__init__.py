@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from ...agreement.plan import Plan
+from ...agreement.findings import Path
+from ...agreement.plan import Plan, TeamPlan
 from . import names
 from .amounts import UNLIMITED, Parts, parts, per_unit
 from .cluster import (
@@ -34,8 +35,17 @@ from .names import (
 )
 from .tree import API_VERSION, Object, department_queues, shared_queue, team_objects
 
+KINDS: Mapping[str, str] = {
+    "Topology.kai.scheduler": TOPOLOGY_VERSION,
+    "PriorityClass": PRIORITY_VERSION,
+    "SchedulingShard": SHARD_VERSION,
+    "Queue": API_VERSION,
+}
+"""Every kind that is made here, with its API version."""
+
 __all__ = [
     "API_VERSION",
+    "KINDS",
     "NODE_POOL",
     "PRIORITY_VERSION",
     "PROD_SUFFIX",
@@ -46,10 +56,12 @@ __all__ = [
     "UNLIMITED",
     "Object",
     "Parts",
+    "chart",
     "department_queues",
     "files",
     "job_queues",
     "objects",
+    "origins",
     "parts",
     "per_unit",
     "pool",
@@ -69,32 +81,52 @@ __all__ = [
 
 
 def refusal(plan: Plan) -> str | None:
-    """Why KAI gets no objects for this agreement; None when it gets them."""
-    queues = [one["metadata"]["name"] for _, group in _files(plan) for one in group if one["kind"] == "Queue"]
-    return names.refusal(plan, queues)
+    """Why KAI gets no objects for this agreement; None when it gets them. Names are no reason: `check` refuses those."""
+    return names.refusal(plan)
 
 
 def files(plan: Plan) -> Iterator[tuple[str, list[Object]]]:
     """Every object, by the file it is rendered to: what is no team's first, then one file for each team."""
     if refusal(plan) is None:
-        yield from _files(plan)
+        yield "shared.yaml", [body for _, body in _shared_origins(plan)]
+        for team in plan.teams:
+            yield f"team-{team.name}.yaml", _of_team(plan, team)
 
 
 def objects(plan: Plan) -> list[Object]:
     """Every object, parents before children."""
-    return [one for _, group in files(plan) for one in group]
+    return [body for _, body in origins(plan)]
 
 
-def _files(plan: Plan) -> Iterator[tuple[str, list[Object]]]:
-    roots = [one for it in plan.flavors for one in (shared_queue(plan, it), *department_queues(plan, it))]
-    yield (
-        "shared.yaml",
-        [
-            *(topology(plan, it) for it in plan.topologies),
-            *priority_classes(plan),
-            *shards(plan),
-            *roots,
-        ],
-    )
-    for team in plan.teams:
-        yield f"team-{team.name}.yaml", [one for it in plan.flavors for one in team_objects(plan, team, it)]
+def origins(plan: Plan) -> Iterator[tuple[Path, Object]]:
+    """Every object, in the same order, with the path in the agreement that makes it."""
+    if refusal(plan) is None:
+        yield from _shared_origins(plan)
+        for team in plan.teams:
+            for body in _of_team(plan, team):
+                yield ("teams", team.name), body
+
+
+def chart() -> list[Object]:
+    """What KAI's own chart makes of these kinds, by name."""
+    made = [(API_VERSION, "Queue", name) for name in names.CHART_QUEUES]
+    made.append((SHARD_VERSION, "SchedulingShard", names.DEFAULT_SHARD))
+    return [{"apiVersion": version, "kind": kind, "metadata": {"name": name}} for version, kind, name in made]
+
+
+def _shared_origins(plan: Plan) -> Iterator[tuple[Path, Object]]:
+    for tree in plan.topologies:
+        yield ("topologies", tree.name), topology(plan, tree)
+    for body in priority_classes(plan):
+        yield ("priorities", body["metadata"]["name"]), body
+    for flavor in plan.flavors:
+        if made := shard(plan, flavor):
+            yield names.pool_origin(flavor), made
+    for flavor in plan.flavors:
+        yield ("flavors", flavor.name) if len(plan.flavors) > 1 else ("cluster",), shared_queue(plan, flavor)
+        for department, body in zip(plan.departments, department_queues(plan, flavor), strict=True):
+            yield ("departments", department.name), body
+
+
+def _of_team(plan: Plan, team: TeamPlan) -> list[Object]:
+    return [body for flavor in plan.flavors for body in team_objects(plan, team, flavor)]

@@ -9,10 +9,9 @@ flavor there is no pool to tell apart: no label, KAI's default shard, and the sh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
+from ...agreement.findings import Path
 from ...agreement.hardware import Hardware
-from ...agreement.names import LABEL_NAME, name_problem
 from ...agreement.plan import Plan, TeamPlan
 from .amounts import parts
 
@@ -31,6 +30,12 @@ def pool(plan: Plan, flavor: Hardware) -> str | None:
     if given := flavor.node_labels.get(NODE_POOL):
         return given
     return flavor.name if len(plan.flavors) > 1 else None
+
+
+def pool_origin(flavor: Hardware) -> Path:
+    """What in the agreement gives the flavor's node pool its name."""
+    path: Path = ("flavors", flavor.name)
+    return (*path, "node_labels", NODE_POOL) if flavor.node_labels.get(NODE_POOL) else path
 
 
 def queue_name(plan: Plan, base: str, flavor: Hardware) -> str:
@@ -72,24 +77,10 @@ def job_queues(plan: Plan, team: TeamPlan, flavor: Hardware) -> list[str]:
     return [regular(plan, team, flavor), *([kept] if kept else []), *prod_queues(plan, team, flavor)]
 
 
-def refusal(plan: Plan, names: list[str]) -> str | None:
-    """Why KAI gets no queues at all for this agreement, which would have queues of these names; None when it gets them."""
-    return next(_problems(plan, names), None)
-
-
-def _problems(plan: Plan, names: list[str]) -> Iterator[str]:
-    pools = Counter(value for flavor in plan.flavors if (value := pool(plan, flavor)))
-    for value, times in pools.items():
+def refusal(plan: Plan) -> str | None:
+    """Why KAI gets no queues at all for this agreement; None when it gets them."""
+    for value, times in Counter(value for flavor in plan.flavors if (value := pool(plan, flavor))).items():
         if times > 1:
             several = ", ".join(flavor.name for flavor in plan.flavors if pool(plan, flavor) == value)
-            yield f"flavors {several} are one node pool {value!r}, and a KAI Queue has one GPU number for all of it"
-        if value == DEFAULT_SHARD:
-            yield f"node pool {value!r} would take the place of the shard that KAI's chart makes; rename the flavor"
-        if problem := name_problem(value, LABEL_NAME):
-            yield f"a shard would have the pool's name, and {problem[0]}; {problem[1]}"
-    for name, times in Counter([*names, *CHART_QUEUES]).items():
-        if times > 1:
-            of_chart = ", one of them KAI's chart's" if name in CHART_QUEUES else ""
-            yield f"two KAI queues would be called {name!r}{of_chart}; rename a team, a department or a flavor"
-        if problem := name_problem(name, LABEL_NAME):
-            yield f"a job names its queue in a label, and {problem[0]}; {problem[1]}"
+            return f"flavors {several} are one node pool {value!r}, and a KAI Queue has one GPU number for all of it"
+    return None

@@ -7,23 +7,36 @@ given has no row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 
-from ...agreement.plan import Plan
-from ...objects.kai import refusal
-from ...objects.schedulers import Scheduler
+from ...agreement.hardware import Hardware
+from ...agreement.plan import Plan, Share, TeamPlan
+from ...objects.registry import OBJECTS
+from ...objects.schedulers import PerScheduler, Scheduler
 from . import kai, kueue
 from .report import markdown, subjects_text
-from .verdict import REFUSED, Level, Verdict
+from .verdict import REFUSED, Case, Level, Verdict
 
 __all__ = ["Level", "Verdict", "markdown", "refused", "subjects_text", "verdicts"]
 
 _ORDER = ("guaranteed", "lendable", "borrowable", "prod")
 
 
-def verdicts(plan: Plan) -> list[Verdict]:
-    """Every verdict: Kueue's, then KAI's; in each the promises to teams, then those to all."""
-    return [*_grouped(plan, Scheduler.KUEUE), *_grouped(plan, Scheduler.KAI)]
+@dataclass(frozen=True, slots=True)
+class _Keeps:
+    """How a scheduler keeps the promises to a team, of one flavor, and those to all."""
+
+    to_team: Callable[[Plan, TeamPlan, Hardware, Share], Iterator[tuple[str, Case]]]
+    to_all: Callable[[Plan], Iterator[tuple[str, Case]]]
+
+
+_KEEPS = PerScheduler(kueue=_Keeps(kueue.to_team, kueue.to_all), kai=_Keeps(kai.to_team, kai.to_all))
+
+
+def verdicts(plan: Plan, schedulers: Collection[Scheduler] = tuple(Scheduler)) -> list[Verdict]:
+    """Every verdict, one scheduler after the other; in each the promises to teams, then those to all."""
+    return [verdict for scheduler in Scheduler if scheduler in schedulers for verdict in _grouped(plan, scheduler)]
 
 
 def refused(found: list[Verdict]) -> list[Verdict]:
@@ -32,12 +45,11 @@ def refused(found: list[Verdict]) -> list[Verdict]:
 
 def _grouped(plan: Plan, scheduler: Scheduler) -> Iterator[Verdict]:
     """One verdict for all teams and flavors that a promise is kept alike for."""
-    why = refusal(plan) if scheduler is Scheduler.KAI else None
-    to_team, to_all = (kueue.to_team, kueue.to_all) if scheduler is Scheduler.KUEUE else (kai.to_team, kai.to_all)
+    why, keeps = OBJECTS[scheduler].refusal(plan), _KEEPS[scheduler]
     cases: dict[tuple[str, Level, str], list[str]] = {}
     for team in plan.teams:
         for flavor in plan.flavors:
-            for promise, (level, how) in to_team(plan, team, flavor, team.shares[flavor.name]):
+            for promise, (level, how) in keeps.to_team(plan, team, flavor, team.shares[flavor.name]):
                 key = (promise, REFUSED, why) if why else (promise, level, how)
                 subject = team.name if len(plan.flavors) == 1 else f"{team.name} ({flavor.name})"
                 cases.setdefault(key, []).append(subject)
@@ -47,5 +59,5 @@ def _grouped(plan: Plan, scheduler: Scheduler) -> Iterator[Verdict]:
     if why:
         yield Verdict(scheduler, "all else", REFUSED, why)
         return
-    for promise, (level, how) in to_all(plan):
+    for promise, (level, how) in keeps.to_all(plan):
         yield Verdict(scheduler, promise, level, how)

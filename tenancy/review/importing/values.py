@@ -11,10 +11,11 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
-from ...agreement import Agreement, Finding, errors, validate
+from ...agreement import Agreement, Finding, errors
 from ...agreement.hardware import CPU_PER_GPU, MEBIBYTE, MEMORY_PER_GPU
 from ...agreement.mig import GEOMETRY, PRODUCT_LABEL
 from ...agreement.model import MAX_NODES
+from ...objects.loading import validate
 from ...text.quantity import bytes_text, milli_text
 from .draft import DEFAULT_MEMORY_PER_CPU, DEFAULT_TEAM_LABEL, Draft, FlavorDraft, Shape, ShareDraft, TeamDraft
 from .kueue import SLICE, NothingThere
