@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import common
-from .common import DEFAULT_FILE, NO, WRONG_INPUT, File, Json
-from .status import Context, Kubeconfig, Lab, kubeconfig_of
+from .common import NO, WRONG_INPUT, File, FileOption, Json
+from .where import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from ..agreement import Loaded
@@ -17,7 +17,8 @@ Live = Annotated[bool, typer.Option("--live", help="Also compare the flavors wit
 
 
 def check(
-    file: File = DEFAULT_FILE,
+    file: File = None,
+    named: FileOption = None,
     live: Live = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -30,9 +31,10 @@ def check(
     """
     if not live and (given := [kubeconfig, context, lab]) != [None] * len(given):
         common.stop("--kubeconfig, --context and --lab say which cluster: add --live")
-    found = common.loaded(file)
+    name = common.file_of(file, named)
+    found = common.loaded(name)
     if live and found.agreement is not None:
-        _live(file, found, kubeconfig_of(kubeconfig, context, lab), context, json)
+        _live(name, found, kubeconfig_of(kubeconfig, context, lab), context, json)
         return
     if json:
         common.print_json([finding.as_json() for finding in found.findings])
@@ -42,7 +44,7 @@ def check(
         if found.agreement is not None:
             from ..review.show import summary
 
-            print(f"{file}: {summary(found.agreement)}")
+            print(f"{name}: {summary(found.agreement)}")
     if found.agreement is None:
         raise typer.Exit(WRONG_INPUT)
 

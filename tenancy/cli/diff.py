@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..objects.schedulers import Scheduler, chosen
 from . import common, revisions
-from .common import NO, WRONG_INPUT, Json
-from .status import Context, Kubeconfig, Lab, kubeconfig_of
+from .common import NO, WRONG_INPUT, FileOption, Json, Schedulers
+from .where import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from ..agreement.plan import Plan
-    from ..objects.schedulers import Scheduler as Schedulers
     from ..review.diff import Difference, Standing
 
 
@@ -36,12 +36,6 @@ Old = Annotated[
 New = Annotated[
     str | None, typer.Argument(metavar="[NEW]", help="The same. Default: the file as it is.", show_default=False)
 ]
-Scheduler = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--scheduler", metavar="kueue|kai", help="Only this scheduler's objects and limits; may be given again."
-    ),
-]
 Fail = Annotated[
     list[FailOn] | None,
     typer.Option(
@@ -56,6 +50,7 @@ Fail = Annotated[
 def diff(
     old: Old = None,
     new: New = None,
+    named: FileOption = None,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="As a comment for a pull request; it always fits.")
     ] = False,
@@ -64,7 +59,7 @@ def diff(
         bool, typer.Option("--owners", help="Only the groups that lead teams whose numbers change.")
     ] = False,
     objects: Annotated[bool, typer.Option("--objects", help="Also each object and field that changes.")] = False,
-    scheduler: Scheduler = None,
+    scheduler: Schedulers = None,
     namespaces: Annotated[
         str,
         typer.Option(
@@ -90,12 +85,12 @@ def diff(
         common.stop("--markdown, --json and --owners: give one of them (--owners --json together are fine)")
     if namespaces not in set(Namespaces):
         common.stop(f"--namespaces {namespaces}: there are {' and '.join(Namespaces)}")
-    schedulers = _schedulers(scheduler)
+    schedulers = chosen(scheduler)
     live = live or [kubeconfig, context, lab] != [None] * 3
     wanted = set(fail_on or ())
     if FailOn.ABOVE in wanted and not live:
         common.stop("--fail-on above: which cluster? add --live, --context, --kubeconfig or --lab")
-    was, becomes = _plans(*revisions.pair(old, new))
+    was, becomes = _plans(*revisions.pair(*_names(old, new, named)))
     difference = compare(was, becomes, schedulers, Namespaces(namespaces))
     stands = _standing(was, becomes, schedulers, kubeconfig_of(kubeconfig, context, lab), context) if live else None
     if owners:
@@ -104,6 +99,13 @@ def diff(
         _print(difference, stands, markdown=markdown, json=json, objects=objects)
     if wanted & _is(difference, stands):
         raise typer.Exit(NO)
+
+
+def _names(old: str | None, new: str | None, named: str | None) -> tuple[str | None, str | None]:
+    """What is compared: --file names the new agreement, as everywhere, and a name beside it is the old one."""
+    if named is None:
+        return old, new
+    return (old, common.file_of(new, named)) if old is not None else (named, None)
 
 
 def _plans(old: str, new: str) -> tuple[Plan, Plan]:
@@ -123,27 +125,17 @@ def _plans(old: str, new: str) -> tuple[Plan, Plan]:
     return make_plan(was), make_plan(becomes)
 
 
-def _schedulers(given: list[str] | None) -> list[Schedulers]:
-    from ..objects.schedulers import Scheduler as Schedulers
-
-    for name in given or ():
-        if name not in set(Schedulers):
-            common.stop(f"--scheduler {name}: there are {' and '.join(Schedulers)}")
-    return [it for it in Schedulers if it in (given or Schedulers)]
-
-
 def _standing(
-    old: Plan, new: Plan, schedulers: list[Schedulers], kubeconfig: str | None, context: str | None
+    old: Plan, new: Plan, schedulers: list[Scheduler], kubeconfig: str | None, context: str | None
 ) -> Standing:
     from ..cluster import clients, usage
     from ..cluster import connection as reach
-    from ..objects.schedulers import Scheduler as Schedulers
     from ..review.diff import running
     from ..review.diff.live_impact import standing
 
     try:
         client = clients.connect(kubeconfig, context)
-        there = schedulers[0] if len(schedulers) == 1 else Schedulers(usage.present(client))
+        there = schedulers[0] if len(schedulers) == 1 else Scheduler(usage.present(client))
         now = running.read(client, old, new, there)
     except (reach.Unreachable, usage.NotThere) as error:
         common.stop(str(error), WRONG_INPUT)

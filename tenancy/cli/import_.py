@@ -11,7 +11,7 @@ import typer
 
 from . import common
 from .common import NO, WRONG_INPUT
-from .status import Context, Kubeconfig, Lab, kubeconfig_of
+from .where import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from ..cluster.nodes import Node

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from ..objects.schedulers import Scheduler, chosen
 from . import common
-from .common import DEFAULT_FILE, NO, File, Json
+from .common import NO, File, FileOption, Json
 
 app = typer.Typer(
     help="A real API server, Kueue and KAI on this machine, with simulated nodes.",
@@ -49,9 +50,9 @@ def told() -> Iterator[None]:
 
 
 @app.command()
-def up(file: File = DEFAULT_FILE, name: Name = "lab", with_: With = None, on: On = "kwok") -> None:
+def up(file: File = None, named: FileOption = None, name: Name = "lab", with_: With = None, on: On = "kwok") -> None:
     """Bring a lab up for an agreement, or add to the one that is up what it lacks."""
-    plan = common.plan_of(file)
+    plan = common.plan_of(common.file_of(file, named))
     if on not in ("kwok", "kind"):
         common.stop(f"--on {on}: there are kwok and kind")
     with told():
@@ -98,17 +99,19 @@ def status(
 
 @app.command()
 def play(
-    file: File = DEFAULT_FILE,
+    file: File = None,
+    named: FileOption = None,
     name: Name = "lab",
-    scheduler: Annotated[str, typer.Option("--scheduler", metavar="kueue|kai", help="Who schedules.")] = "kueue",
+    scheduler: Annotated[
+        list[Scheduler] | None,
+        common.scheduler_option(Scheduler, "Who schedules; may be given again. Default: kueue."),
+    ] = None,
 ) -> None:
     """Play a scene with real jobs: one team borrows what another lends, the other comes back and gets it."""
-    plan = common.plan_of(file)
-    if scheduler not in ("kueue", "kai"):
-        common.stop(f"--scheduler {scheduler}: there are kueue and kai")
+    plan = common.plan_of(common.file_of(file, named))
     with told():
         from ..lab import scene
 
-        kept = scene.play(plan, name, scheduler, tell=print)
+        kept = all(scene.play(plan, name, it, tell=print) for it in chosen(scheduler or [Scheduler.KUEUE]))
     if not kept:
         raise typer.Exit(NO)

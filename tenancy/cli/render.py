@@ -10,7 +10,7 @@ import typer
 
 from ..objects.schedulers import TITLES, Scheduler, chosen
 from . import common
-from .common import DEFAULT_FILE, NO, WRONG_INPUT, File
+from .common import NO, WRONG_INPUT, File, FileOption, Schedulers
 
 if TYPE_CHECKING:
     from ..review.fidelity import Verdict
@@ -19,7 +19,8 @@ MOST_LINES = 60
 
 
 def render(
-    file: File = DEFAULT_FILE,
+    file: File = None,
+    named: FileOption = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder that holds the rendered files.")] = Path(
         "rendered"
     ),
@@ -32,10 +33,7 @@ def render(
         ),
     ] = "listed",
     check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 where DIR and FILE disagree.")] = False,
-    scheduler: Annotated[
-        list[Scheduler] | None,
-        typer.Option("--scheduler", help="Only this scheduler's files; may be given again. Default: all."),
-    ] = None,
+    scheduler: Schedulers = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if a scheduler refuses a promise.")] = False,
 ) -> None:
     """Write DIR/kueue/*.yaml, DIR/kai/*.yaml, DIR/access/*.yaml and DIR/fidelity.md, or compare them with what is there.
@@ -49,7 +47,7 @@ def render(
 
     if namespaces not in set(Namespaces):
         common.stop(f"--namespaces {namespaces}: there are {' and '.join(Namespaces)}")
-    plan = common.plan_of(file)
+    plan = common.plan_of(common.file_of(file, named))
     schedulers = chosen(scheduler)
     files = rendering.rendered(plan, Namespaces(namespaces), schedulers)
     refused = fidelity.refused(fidelity.verdicts(plan, schedulers))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import common
-from .common import DEFAULT_FILE, File, Json
+from .common import File, FileOption, Json
 
 if TYPE_CHECKING:
     from ..agreement.plan import Plan
@@ -30,7 +30,8 @@ Flavors = Annotated[
 
 
 def show(
-    file: File = DEFAULT_FILE,
+    file: File = None,
+    named: FileOption = None,
     team: Teams = None,
     flavor: Flavors = None,
     svg: Svg = None,
@@ -39,7 +40,7 @@ def show(
     """Show the cohort tree with who is promised what and can reach what, the objects it becomes, and how exactly each promise is kept."""
     from ..review import show as showing
 
-    plan = common.plan_of(file)
+    plan = common.plan_of(common.file_of(file, named))
     teams, flavors = team or (), flavor or ()
     common.known("team", teams, plan.team)
     common.known("flavor", flavors, plan.flavor)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -13,28 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import common
-from .common import DEFAULT_FILE, NO, WRONG_INPUT, File, Json
+from .common import NO, WRONG_INPUT, File, FileOption, Json, Schedulers
+from .where import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..status import Board
 
-SCHEDULERS = ("kueue", "kai")
 FAIL_ON = ("short", "below", "evicted", "waiting")
 """As in `standing.Attention`, the worst first; what comes after them is nothing to fail on."""
-
-Kubeconfig = Annotated[
-    str | None, typer.Option("--kubeconfig", metavar="PATH", help="Default: KUBECONFIG, else the lab's.")
-]
-Context = Annotated[
-    str | None, typer.Option("--context", metavar="NAME", help="The context; default: the current one.")
-]
-Lab = Annotated[str | None, typer.Option("--lab", metavar="NAME", help="Read this lab of the project.")]
-Scheduler = Annotated[
-    str | None, typer.Option("--scheduler", metavar="kueue|kai", help="Whose queues; default: the one that has some.")
-]
-
 
 Watch = Annotated[bool, typer.Option("--watch", "-w", help="Look again and again, until Ctrl-C.")]
 Every = Annotated[float, typer.Option("--every", metavar="SECONDS", min=0.5, help="With --watch: between two looks.")]
@@ -64,11 +51,12 @@ Reclaim = Annotated[
 
 
 def status(
-    file: File = DEFAULT_FILE,
+    file: File = None,
+    named: FileOption = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     lab: Lab = None,
-    scheduler: Scheduler = None,
+    scheduler: Schedulers = None,
     team: Teams = None,
     flavor: Flavors = None,
     every_line: All = False,
@@ -83,7 +71,7 @@ def status(
 
     What most needs attention comes first. Exit 0 whatever there is to see, unless --fail-on says otherwise.
     """
-    plan = common.plan_of(file)
+    plan = common.plan_of(common.file_of(file, named))
     common.known("team", team or (), plan.team)
     common.known("flavor", flavor or (), plan.flavor)
     if json and prometheus:
@@ -94,8 +82,6 @@ def status(
         common.stop("--watch shows what there is until Ctrl-C: leave out --prometheus and --fail-on")
     if fail_on is not None and fail_on not in FAIL_ON:
         common.stop(f"--fail-on {fail_on}: there are {', '.join(FAIL_ON)}")
-    if scheduler is not None and scheduler not in SCHEDULERS:
-        common.stop(f"--scheduler {scheduler}: there are {' and '.join(SCHEDULERS)}")
     from ..cluster import clients, usage
     from ..cluster import connection as reach
     from ..status.reading.watch import boards, now
@@ -104,13 +90,13 @@ def status(
     within = timedelta(seconds=reclaim)
     try:
         client = clients.connect(kubeconfig_of(kubeconfig, context, lab), context)
-        scheduler = scheduler or usage.present(client)
+        read = common.one_scheduler(scheduler) or usage.present(client)
         if watch:
-            found = boards(client, plan, scheduler, within, lambda: time.sleep(every))
+            found = boards(client, plan, read, within, lambda: time.sleep(every))
             chosen = (it if isinstance(it, str) else it.only(teams, flavors) for it in found)
             _watch(chosen, json, detail=bool(teams), every=every_line)
             return
-        board = now(client, plan, scheduler, within).only(teams, flavors)
+        board = now(client, plan, read, within).only(teams, flavors)
     except (reach.Unreachable, usage.NotThere) as error:
         common.stop(str(error), WRONG_INPUT)
 
@@ -183,21 +169,3 @@ def _watch_lines(boards: Iterator[Board | str], detail: bool, every: bool) -> No
                 print(line)
         sys.stdout.flush()
         before, silent = board, ""
-
-
-def kubeconfig_of(kubeconfig: str | None, context: str | None, lab: str | None) -> str | None:
-    """The kubeconfig that is meant: the one given, else the lab's where it is asked for or nothing else is said."""
-    from ..lab import folder
-
-    if kubeconfig:
-        return kubeconfig
-    try:
-        it = folder.folder(lab or "lab")
-    except folder.LabError as error:
-        common.stop(str(error))
-    if lab:
-        if not it.kubeconfig.exists():
-            common.stop(f"there is no lab {lab} in {it.path.parent}: tenancy lab up --name {lab}")
-        return str(it.kubeconfig)
-    nothing_said = not context and not os.environ.get("KUBECONFIG")
-    return str(it.kubeconfig) if nothing_said and it.kubeconfig.exists() else None

@@ -12,24 +12,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..verify.checks.model import Scheduler
 from . import common
-from .common import DEFAULT_FILE, NO, WRONG_INPUT, File
-from .status import Context, Kubeconfig, Lab, kubeconfig_of
+from .common import NO, WRONG_INPUT, File, FileOption
+from .where import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from ..agreement.plan import Plan
-    from ..verify.checks.model import Check, Scheduler
+    from ..verify.checks.model import Check
     from ..verify.evidence.model import Run
     from ..verify.evidence.terminal import Tell
     from ..verify.session import Session
 
 Schedulers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--scheduler",
-        metavar="kueue|kai|kubevirt",
-        help="Whose promises; may be given again. Default: those that are on the cluster.",
-    ),
+    list[Scheduler] | None,
+    common.scheduler_option(Scheduler, "Whose promises; may be given again. Default: those that are on the cluster."),
 ]
 Only = Annotated[
     list[str] | None,
@@ -72,7 +69,8 @@ List = Annotated[bool, typer.Option("--list", help="Say what would be checked; n
 
 
 def verify(
-    file: File = DEFAULT_FILE,
+    file: File = None,
+    named: FileOption = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     lab: Lab = None,
@@ -99,18 +97,17 @@ def verify(
         with _told():
             _clean(kubeconfig_of(kubeconfig, context, lab), context)
         return
-    plan = common.plan_of(file)
-    schedulers = _schedulers(scheduler)
+    name = common.file_of(file, named)
+    plan = common.plan_of(name)
+    schedulers = [it for it in Scheduler if it in (scheduler or ())]
     choice = Choice(tuple(only or ()), tuple(team or ()), tuple(flavor or ()), sample)
     if list_:
-        from ..verify.checks.model import Scheduler
-
         _list(choice.of(plan, schedulers or list(Scheduler)), json)
         return
     with _told():
         session = _session(plan, kubeconfig_of(kubeconfig, context, lab), context)
         checks = choice.of(plan, _present(session, schedulers))
-        run, signal = session.prove(checks, _watch, agreement=file, allow=allow_cluster, at_once=at_once)
+        run, signal = session.prove(checks, _watch, agreement=name, allow=allow_cluster, at_once=at_once)
     _show(run, json, junit, html)
     if signal or not run.kept:
         raise typer.Exit(128 + signal if signal else NO)
@@ -139,26 +136,15 @@ class Choice:
 
 
 def _checks(plan: Plan, scheduler: Scheduler) -> Sequence[Check]:
-    from ..verify.checks import kai, kueue, machines, model
+    from ..verify.checks import kai, kueue, machines
 
     match scheduler:
-        case model.Scheduler.KUEUE:
+        case Scheduler.KUEUE:
             return kueue.kueue_checks(plan)
-        case model.Scheduler.KAI:
+        case Scheduler.KAI:
             return kai.kai_checks(plan)
-        case model.Scheduler.KUBEVIRT:
+        case Scheduler.KUBEVIRT:
             return machines.kubevirt_checks(plan)
-
-
-def _schedulers(names: Sequence[str] | None) -> list[Scheduler]:
-    """Those that are named."""
-    from ..verify.checks.model import Scheduler
-
-    known = [str(it) for it in Scheduler]
-    for name in names or ():
-        if name not in known:
-            common.stop(f"--scheduler {name}: there are {', '.join(known)}")
-    return [it for it in Scheduler if it in (names or ())]
 
 
 def _present(session: Session, named: Sequence[Scheduler]) -> Sequence[Scheduler]:

@@ -8,25 +8,24 @@ from typing import Annotated
 import typer
 
 from . import common
-from .common import DEFAULT_FILE, WRONG_INPUT, Json
-from .status import Context, Kubeconfig, Lab, Scheduler, kubeconfig_of
+from .common import WRONG_INPUT, FileOption, Json, Schedulers
+from .where import Context, Kubeconfig, Lab, kubeconfig_of
 
 Job = Annotated[
     str,
     typer.Argument(metavar="JOB", help="NAME, NAMESPACE/NAME or KIND/NAME: a job of any kind, a Workload or a pod."),
 ]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", metavar="NS", help="Where it is; default: anywhere.")]
-AgreementFile = Annotated[str, typer.Option("--file", "-f", metavar="FILE", help="The agreement.", show_default=True)]
 
 
 def why(
     job: Job,
     namespace: Namespace = "",
-    file: AgreementFile = DEFAULT_FILE,
+    file: FileOption = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     lab: Lab = None,
-    scheduler: Scheduler = None,
+    scheduler: Schedulers = None,
     json: Json = False,
 ) -> None:
     """Say why a job waits or was stopped: what is missing, who has it, what it may take back, when it starts."""
@@ -35,14 +34,12 @@ def why(
     from ..status import why as explained
     from ..status.why import read as live
 
-    plan = common.plan_of(file)
-    if scheduler is not None and scheduler not in usage.SCHEDULERS:
-        common.stop(f"--scheduler {scheduler}: there are {' and '.join(usage.SCHEDULERS)}")
+    plan = common.plan_of(common.file_of(file))
     try:
         wanted = explained.Wanted.parse(job, namespace)
         client = clients.connect(kubeconfig_of(kubeconfig, context, lab), context)
-        scheduler = scheduler or live.scheduler_of(client)
-        answer = explained.explain(plan, live.read(client, scheduler, wanted), wanted, scheduler)
+        read = common.one_scheduler(scheduler) or live.scheduler_of(client)
+        answer = explained.explain(plan, live.read(client, read, wanted), wanted, read)
     except (ValueError, explained.NotFound, reach.Unreachable, usage.NotThere) as error:
         common.stop(str(error), WRONG_INPUT)
     if json:

@@ -9,7 +9,8 @@ from typing import Any
 from ...agreement.hardware import by_flavor, resolve
 from ...agreement.model import Agreement
 from ...agreement.plan import Plan
-from ...objects import kai, kueue
+from ...objects.registry import OBJECTS
+from ...objects.schedulers import Scheduler
 from ...quota.reach import reaches
 from ...text.counts import counted
 from .. import fidelity
@@ -70,7 +71,7 @@ def as_json(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = 
             for team in plan.teams
             if not teams or team.name in teams
         },
-        "objects": {"kueue": kinds(kueue.objects(plan)), "kai": kinds(kai.objects(plan))},
+        "objects": {str(scheduler): kinds(OBJECTS[scheduler].objects(plan)) for scheduler in Scheduler},
         "fidelity": [
             {
                 "scheduler": it.scheduler,

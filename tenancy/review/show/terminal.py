@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ...agreement.plan import Plan
-from ...objects import kai, kueue
+from ...objects.registry import OBJECTS
+from ...objects.schedulers import TITLES, Scheduler
 from ...text.console import console, new_table
 from ...text.quantity import bytes_text, milli_text
 from .. import fidelity
@@ -69,9 +70,9 @@ def _flavors(plan: Plan, narrow: bool) -> Table:
 
 def _objects(plan: Plan) -> Table:
     table = new_table("scheduler", "objects")
-    for scheduler, objects in (("Kueue", kueue.objects(plan)), ("KAI", kai.objects(plan))):
-        made = ", ".join(f"{count} {kind}" for kind, count in kinds(objects).items())
-        table.add_row(scheduler, made or "none (see below)")
+    for scheduler in Scheduler:
+        made = ", ".join(f"{count} {kind}" for kind, count in kinds(OBJECTS[scheduler].objects(plan)).items())
+        table.add_row(TITLES[scheduler], made or "none (see below)")
     return table
 
 
