@@ -1,4 +1,4 @@
-"""Writes `docs/pictures/*.svg` from the agreements of this repo, so that no picture shows what they do not say.
+"""Writes `docs/pictures/*.svg` from the agreements and the imports of this repo, so that no picture shows what they do not say.
 
 `python docs/make_pictures.py` writes them, `--check` exits 1 where one is stale.
 """
@@ -6,7 +6,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+
+import make_rooms
 
 from tenancy.agreement.plan import make_plan
 from tenancy.objects.loading import load
@@ -15,7 +19,6 @@ from tenancy.review.show.tree import cohort_tree
 
 ROOT = Path(__file__).parent.parent
 FOLDER = Path(__file__).parent / "pictures"
-PICTURES = {"lab": "tenancy.toml", "production": "examples/production.toml"}
 
 
 def picture(agreement: str) -> str:
@@ -26,11 +29,18 @@ def picture(agreement: str) -> str:
     return draw(cohort_tree(make_plan(found.agreement)))
 
 
+PICTURES: Mapping[str, Callable[[], str]] = {
+    "lab": partial(picture, "tenancy.toml"),
+    "production": partial(picture, "examples/production.toml"),
+    "rooms": make_rooms.draw,
+}
+
+
 def main() -> int:
     stale = []
     FOLDER.mkdir(exist_ok=True)
-    for name, agreement in PICTURES.items():
-        file, text = FOLDER / f"{name}.svg", picture(agreement)
+    for name, draw_it in PICTURES.items():
+        file, text = FOLDER / f"{name}.svg", draw_it()
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             stale.append(str(file.relative_to(ROOT)))
             if "--check" not in sys.argv[1:]:

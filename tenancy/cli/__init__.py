@@ -1,7 +1,18 @@
 """The commands: parse, call one function, print its result.
 
-Exit codes are the same everywhere: 0 fine, 1 the answer is no (drift, a broken promise), 2 the input is wrong. What a
-command needs is imported when it runs, so that `check` and `render` never wait for a cluster client or Pulumi.
+A command is thin. What it prints is made beside the type that it prints, in the room that knows it; what it computes
+is one call. So a command can be read in a minute, and what it does can be had from Python as well.
+
+- Exit codes are the same everywhere: 0 fine, 1 the answer is no (drift, a violation), 2 the input is wrong.
+- An agreement, a cluster and a scheduler are named alike in every command; the options are in `common`.
+- Text is for people, `--json` for programs. Errors go to standard error: file, line and column, what is wrong, what
+  would be right.
+- What a command needs is imported when it runs, so that `check` and `render` never wait for a cluster client or
+  Pulumi.
+
+A new command is a module with one function, and one line below.
+
+Must not touch: a client of a cluster directly; `cluster` connects. No other room imports this one.
 """
 
 from __future__ import annotations

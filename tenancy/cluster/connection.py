@@ -1,6 +1,6 @@
 """Whether a cluster answers, asked before anything relies on it.
 
-A Pulumi preview against a cluster that cannot be reached exits 0 without a word (measured, facts/pulumi.md), so whoever
+A Pulumi preview against a cluster that cannot be reached exits 0 without a word (measured), so whoever
 is about to rely on a cluster asks first. The question must cost little, hence the standard library and not a Kubernetes
 client: it needs the server's address, what its certificate is checked with, and the user's certificate or token where the
 kubeconfig has one. An API server that answers but does not know the user is reached all the same.

@@ -1,7 +1,7 @@
 """What is on the cluster already, asked before the first object is written.
 
 An update that stops half-way because a name was taken leaves half an agreement on a cluster, and Pulumi's preview does not
-see it coming: it believes its own record of what it wrote last (facts/pulumi.md). So the cluster is asked first, with one
+see it coming: it believes its own record of what it wrote last (measured). So the cluster is asked first, with one
 list for each kind, and everything in the way is named at once:
 
 - a kind that the cluster does not serve: Pulumi would preview objects of it without a word, and fail afterwards;

@@ -1,7 +1,7 @@
 """A Pulumi engine for unit tests: it refuses what the real one refuses, and keeps what Pulumi's own mocks forget.
 
 Pulumi's mock monitor takes the same URN twice without a word and shows no test the options of a resource; both are where
-components go wrong (facts/pulumi.md).
+components go wrong.
 """
 
 from __future__ import annotations

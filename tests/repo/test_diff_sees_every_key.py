@@ -2,7 +2,7 @@
 
 Each key that the model knows is changed in a file that sets them all. The difference must say so in the words of the agreement:
 that some object has another field is not enough for who reviews a change. A key that is new in the model fails here until it has a
-row in CHANGED, and a line in review/diff/facts.py or numbers.py.
+row in CHANGED, and tenancy/review/diff/facts.py or numbers.py a line.
 """
 
 from __future__ import annotations

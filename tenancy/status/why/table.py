@@ -1,7 +1,7 @@
 """Every reason of Kueue's and KAI's that is known, in one table: where it is seen, how it is recognized, what it means.
 
 A row is a fact of a scheduler's source (Kueue 0.19.2, KAI 0.12.0). Each has a case that was recorded on a real one
-(tests/why), and a test says which. What no row knows is shown as the scheduler said it, and nothing is made of it.
+(tests/status/why), and a test says which. What no row knows is shown as the scheduler said it, and nothing is made of it.
 
 `means` and `help` are sentences. In them stand the named groups of `message`, and what is known of the job: itself, its team,
 namespace and queue (`Case.context`).
