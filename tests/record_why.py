@@ -23,7 +23,7 @@ def main() -> None:
     parser.add_argument("name", help="of the case")
     parser.add_argument("job", help="NAME, NAMESPACE/NAME or KIND/NAME")
     parser.add_argument("--agreement", required=True, choices=sorted(file.stem for file in CASES.glob("*.toml")))
-    parser.add_argument("--kubeconfig", required=True, help="a lab's is in its folder; `tenancy lab status` names it")
+    parser.add_argument("--kubeconfig", required=True, help="`tenancy lab up` prints a lab's")
     given = parser.parse_args()
     client = connect(given.kubeconfig)
     scheduler = scheduler_of(client)
