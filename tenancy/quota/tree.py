@@ -25,6 +25,15 @@ the depth of the tree.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from typing import TypeVar
+
+Amount = TypeVar("Amount", int, Fraction)
+
+
+def lent(subtree: Amount, lending: Amount | None) -> Amount:
+    """What its parent counts of what a node owns with all below it."""
+    return subtree if lending is None else min(subtree, lending)
 
 
 class Node:
@@ -69,12 +78,12 @@ class Node:
         self._add(nominal, 0)
 
     def _add(self, owned: int, used: int) -> None:
-        lent, spilled = self.lent, self.spilled
+        lent_before, spilled = self.lent, self.spilled
         self.subtree += owned
         self.used += used
-        self.local = 0 if self.lending is None else max(0, self.subtree - self.lending)
-        if self.parent and (self.lent != lent or self.spilled != spilled):
-            self.parent._add(self.lent - lent, self.spilled - spilled)
+        self.local = self.subtree - lent(self.subtree, self.lending)
+        if self.parent and (self.lent != lent_before or self.spilled != spilled):
+            self.parent._add(self.lent - lent_before, self.spilled - spilled)
 
     @property
     def usage(self) -> int:

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from samples import LAB, ONE_FLAVOR, plan
-from strategies import agreements, as_agreement
 
-from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.nodes import Node
 from tenancy.objects.schedulers import Scheduler
 from tenancy.quota.jobs import Job
-from tenancy.quota.kueue_model import KueueModel
-from tenancy.quota.reclaim import preempted_for
 from tenancy.review.diff import Ask, Limit
 from tenancy.review.diff.domains import largest_domains
 from tenancy.review.diff.live_impact import standing
@@ -174,51 +168,3 @@ def test_a_rack_that_a_team_can_no_longer_fill_is_named() -> None:
     found = standing(it, never, Scheduler.KUEUE, [], domains=domains).domains
     assert [(one.team, one.units, one.limit) for one in found] == [("a", 24, Limit.EVER)]
     assert not standing(it, it, Scheduler.KUEUE, [], domains=domains).domains
-
-
-# --- against the model
-
-
-@st.composite
-def busy(draw: st.DrawFn) -> tuple[Plan, list[Job]]:
-    """A cluster that is as full as Kueue lets teams make it, in an order that is drawn."""
-    it = make_plan(as_agreement(draw(agreements(most_flavors=1))))
-    flavor = it.flavors[0].name
-    model, jobs = KueueModel(it, flavor), []
-    for number in range(draw(st.integers(0, 12))):
-        team = draw(st.sampled_from(it.teams)).name
-        prod = (team, True) in model.queues and draw(st.booleans())
-        if size := model.run(team, draw(st.integers(1, 6)), prod=prod):
-            since = START + timedelta(minutes=number)
-            jobs.append(Job(team, str(number), "Job", team, prod, {flavor: size}, draw(st.integers(0, 2)), since))
-    return it, jobs
-
-
-@settings(deadline=None)
-@given(busy(), st.data())
-def test_whom_it_names_is_enough_needed_and_above_what_is_theirs(
-    it: tuple[Plan, list[Job]], data: st.DataObject
-) -> None:
-    made, jobs = it
-    flavor = made.flavors[0].name
-    team = data.draw(st.sampled_from(made.teams))
-    used = sum(job.units[flavor] for job in jobs if job.team == team.name)
-    amount = team.shares[flavor].guaranteed - used
-    if amount <= 0 or team.has_prod:
-        return
-    stopped = preempted_for(made, flavor, jobs, team.name, amount, prod=False)
-    assert stopped is not None, "a guarantee is there whenever it is asked for"
-    left = [job for job in jobs if job not in stopped]
-    assert _available(made, flavor, left, team.name) >= amount
-    for job in stopped:
-        assert job.team != team.name and not job.prod
-        assert _available(made, flavor, [*left, job], team.name) < amount, "one more was stopped than needed"
-        theirs = sum(one.units[flavor] for one in jobs if one.team == job.team)
-        assert theirs > made.team[job.team].shares[flavor].guaranteed
-
-
-def _available(made: Plan, flavor: str, jobs: list[Job], team: str) -> int:
-    model = KueueModel(made, flavor)
-    for job in jobs:
-        model.queue(job.team, job.prod).usage += job.units[flavor]
-    return model.queue(team).available

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
@@ -17,13 +16,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from rich.cells import cell_len
 from rich.console import Console
 from samples import LAB, ONE_FLAVOR, plan
-from strategies import agreements, as_agreement
 
-from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.nodes import Node
 from tenancy.objects.schedulers import Place
-from tenancy.quota.kueue_model import KueueModel
-from tenancy.quota.lending import POOL, Use, lending, shared_out
+from tenancy.quota.lending import POOL, Use
 from tenancy.review.nodes import compare
 from tenancy.status import (
     Attention,
@@ -67,12 +63,6 @@ def of(it: Board, team: str, flavor: str = "gpu") -> Standing:
     return next(one for one in it.standings if (one.team.name, one.flavor_name) == (team, flavor))
 
 
-def loans(text: str, **used: int) -> dict[tuple[str, str], int]:
-    it = plan(text)
-    found = lending(it, it.flavors[0], {name: Use(units) for name, units in used.items()})
-    return {(one.lender, one.borrower): one.units for one in found}
-
-
 def shown(it: Board, width: int = 160, **options: object) -> str:
     out = Console(file=StringIO(), width=width, color_system=None)
     out.print(terminal.render(it, out, **options))  # type: ignore[arg-type]
@@ -80,22 +70,6 @@ def shown(it: Board, width: int = 160, **options: object) -> str:
 
 
 # --- who lends to whom
-
-
-def test_what_is_borrowed_is_a_colleagues_first_then_the_pools_then_others() -> None:
-    """a uses 20 of 8: b of its department has 8 idle, the pool 4; none is left to take of c or e."""
-    assert loans(DEPARTMENTS, a=20) == {("b", "a"): 8, (POOL, "a"): 4}
-    assert loans(DEPARTMENTS, a=25) == {("b", "a"): 8, (POOL, "a"): 4, ("c", "a"): 3, ("e", "a"): 2}
-
-
-def test_what_a_colleague_uses_itself_it_does_not_lend() -> None:
-    assert loans(DEPARTMENTS, a=10, b=7) == {("b", "a"): 1, (POOL, "a"): 1}
-
-
-def test_what_is_never_lent_is_never_shown_as_lent() -> None:
-    """32 GPUs, all guaranteed; inference lends none, and training keeps 8 to itself and uses these first."""
-    assert loans(LAB, research=16) == {("training", "research"): 8}
-    assert loans(LAB, research=12, training=12) == {("training", "research"): 4}
 
 
 def test_what_is_beyond_all_that_is_idle_is_nobodys() -> None:
@@ -116,97 +90,6 @@ def test_a_split_that_is_not_known_is_about() -> None:
     assert (of(it, "c").lent_about, of(it, "b").lent_about) == (True, False)
     exact = board(plan(DEPARTMENTS), seen({"a": 40}))  # all that is there: nothing is shared out
     assert not any(part.about for part in of(exact, "a").borrowed_from) and of(exact, "c").lent == 12
-
-
-def test_two_borrowers_do_not_have_the_same_unit() -> None:
-    four = ONE_FLAVOR.replace("nodes = 4\ngpus_per_node = 8", "nodes = 1\ngpus_per_node = 4")
-    text = four + "".join(f"[teams.{name}]\nguaranteed = 1\n" for name in "abce")
-    assert loans(text, a=2, b=2) == {("c", "a"): 1, ("e", "b"): 1}
-
-
-@given(st.integers(0, 500), st.lists(st.integers(0, 100), min_size=1, max_size=20))
-def test_shares_are_whole_add_up_and_exceed_nothing(total: int, weights: list[int]) -> None:
-    named = {f"team-{place}": weight for place, weight in enumerate(weights)}
-    parts = shared_out(total, named)
-    assert sum(parts.values()) == min(total, sum(weights))
-    assert all(0 <= parts[name] <= weight for name, weight in named.items())
-    assert all(
-        abs(parts[name] * sum(weights) - weight * min(total, sum(weights))) < sum(weights)
-        for name, weight in named.items()
-        if sum(weights)
-    )
-
-
-def test_ties_go_to_the_first_in_the_agreement() -> None:
-    assert shared_out(1, {"a": 1, "b": 1}) == {"a": 1, "b": 0}
-
-
-@st.composite
-def used(draw: st.DrawFn) -> tuple[Plan, dict[str, Use]]:
-    """As Kueue lets teams use it, or not: guarantees may have been lowered since."""
-    it = make_plan(as_agreement(draw(agreements(most_flavors=1))))
-    flavor = it.flavors[0].name
-    if draw(st.booleans()):
-        return it, {team.name: Use(draw(st.integers(0, 20)), draw(st.integers(0, 4))) for team in it.teams}
-    model = KueueModel(it, flavor)
-    for team in draw(st.permutations(it.teams)):
-        model.run(team.name, draw(st.integers(0, 40)))
-        if team.has_prod:
-            model.run(team.name, draw(st.integers(0, 8)), prod=True)
-    uses = {}
-    for team in it.teams:
-        prod = model.queue(team.name, True).usage if team.has_prod else 0
-        uses[team.name] = Use(model.queue(team.name).usage, prod)
-    return it, uses
-
-
-@MANY
-@given(used())
-def test_loans_add_up_and_nobody_lends_what_it_uses_or_keeps(it: tuple[Plan, dict[str, Use]]) -> None:
-    made, uses = it
-    flavor = made.flavors[0]
-    lent, borrowed = defaultdict(int), defaultdict(int)
-    for loan in lending(made, flavor, uses):
-        assert loan.units > 0 and loan.lender != loan.borrower
-        lent[loan.lender] += loan.units
-        borrowed[loan.borrower] += loan.units
-    assert lent.pop(POOL, 0) <= made.pool[flavor.name]
-    idle = made.pool[flavor.name]
-    for team in made.teams:
-        share, use = team.shares[flavor.name], uses[team.name]
-        idle += min(share.lendable, max(0, share.guaranteed - use.total))
-        assert lent[team.name] <= min(share.lendable, max(0, share.guaranteed - use.total))
-        assert borrowed[team.name] <= max(0, use.total - share.guaranteed)
-        assert not (lent[team.name] and borrowed[team.name])
-    needed = sum(use.borrowed(made.team[name].shares[flavor.name]) for name, use in uses.items())
-    assert sum(borrowed.values()) == min(needed, idle), (
-        "all that is borrowed comes from somebody, as far as there is any"
-    )
-
-
-@MANY
-@given(used())
-def test_a_department_borrows_from_without_only_what_the_tree_says(it: tuple[Plan, dict[str, Use]]) -> None:
-    """The model's Cohort of a department is over its own by what its teams need beyond each other's."""
-    made, uses = it
-    flavor = made.flavors[0]
-    model = KueueModel(made, flavor.name)
-    for team in made.teams:
-        model.queue(team.name).usage = uses[team.name].regular
-        if team.has_prod:
-            model.queue(team.name, True).usage = uses[team.name].prod
-        elif uses[team.name].prod:
-            return
-    everything = lending(made, flavor, uses)
-    for name, cohort in model.departments.items():
-        mine = {team.name for team in made.teams if team.department == name}
-        inwards = sum(one.units for one in everything if one.borrower in mine and one.lender not in mine)
-        outwards = sum(one.units for one in everything if one.lender in mine and one.borrower not in mine)
-        assert inwards <= cohort.over and not (inwards and outwards)
-        if sum(one.units for one in everything) == sum(
-            use.borrowed(made.team[team].shares[flavor.name]) for team, use in uses.items()
-        ):
-            assert inwards == cohort.over
 
 
 # --- what needs attention

@@ -42,7 +42,7 @@ class Balance:
 
     @property
     def moved(self) -> int:
-        return sum(it.amount for it in self.takers)
+        return sum(taker.amount for taker in self.takers)
 
 
 def balances(old: Plan, new: Plan) -> Iterator[Balance]:
@@ -56,7 +56,7 @@ def balances(old: Plan, new: Plan) -> Iterator[Balance]:
 def _balance(old: Plan, new: Plan, flavor: str) -> Balance:
     givers, takers = [], []
     teams = dict.fromkeys((*new.team, *old.team))
-    gains = [(Party.TEAM, team, _guaranteed(new, team, flavor) - _guaranteed(old, team, flavor)) for team in teams]
+    gains = [(Party.TEAM, team, guaranteed_to(new, team, flavor) - guaranteed_to(old, team, flavor)) for team in teams]
     gains.append((Party.POOL, "", new.pool.get(flavor, 0) - old.pool.get(flavor, 0)))
     gains.append((Party.HARDWARE, "", _capacity(old, flavor) - _capacity(new, flavor)))
     for party, team, gain in gains:
@@ -67,7 +67,8 @@ def _balance(old: Plan, new: Plan, flavor: str) -> Balance:
     return Balance(flavor, tuple(givers), tuple(takers))
 
 
-def _guaranteed(plan: Plan, team: str, flavor: str) -> int:
+def guaranteed_to(plan: Plan, team: str, flavor: str) -> int:
+    """0 where there is no such team or flavor."""
     return plan.team[team].shares[flavor].guaranteed if team in plan.team and flavor in plan.flavor else 0
 
 

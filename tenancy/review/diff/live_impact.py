@@ -14,6 +14,7 @@ from ...agreement.plan import Plan
 from ...objects.schedulers import Scheduler
 from ...quota.jobs import Job
 from ...quota.reclaim import preempted_for
+from .balance import guaranteed_to
 from .domains import Domains, LostDomain, lost_domains
 
 
@@ -89,7 +90,7 @@ def _above(old: Plan, new: Plan, jobs: list[Job]) -> Iterator[Above]:
             own = [job for job in jobs if job.team == team.name and job.units.get(flavor.name)]
             guaranteed, used = team.shares[flavor.name].guaranteed, _used(own, flavor.name)
             if used > guaranteed:
-                before = _guaranteed(old, team.name, flavor.name)
+                before = guaranteed_to(old, team.name, flavor.name)
                 beyond = tuple(_beyond(own, flavor.name, used - guaranteed))
                 yield Above(team.name, flavor.name, guaranteed, used, beyond, guaranteed < before)
 
@@ -111,7 +112,7 @@ def _asks(old: Plan, new: Plan, scheduler: Scheduler, jobs: list[Job]) -> Iterat
         foretold = by_quota and not leaving
         for team in new.teams:
             share = team.shares[flavor.name]
-            if share.guaranteed <= _guaranteed(old, team.name, flavor.name):
+            if share.guaranteed <= guaranteed_to(old, team.name, flavor.name):
                 continue
             for prod, owned in ((True, share.prod), (False, share.regular)):
                 own = [job for job in jobs if job.team == team.name and job.prod is prod]
@@ -131,7 +132,3 @@ def _asks(old: Plan, new: Plan, scheduler: Scheduler, jobs: list[Job]) -> Iterat
 
 def _used(jobs: Iterable[Job], flavor: str) -> int:
     return sum(job.units.get(flavor, 0) for job in jobs)
-
-
-def _guaranteed(plan: Plan, team: str, flavor: str) -> int:
-    return plan.team[team].shares[flavor].guaranteed if team in plan.team and flavor in plan.flavor else 0

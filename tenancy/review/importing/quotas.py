@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...objects.difference import quantity
+from ...quota.tree import lent
 from .objects import Object, spec_of
 
 Pair = tuple[str, str]
@@ -50,13 +51,12 @@ class Node:
         return self.rows.get(pair, NO_ROW).nominal or Fraction(0)
 
     def subtree(self, pair: Pair) -> Fraction:
-        """What it owns with all below it (kueue `pkg/cache/scheduler/resource_node.go`)."""
+        """What it owns with all below it, as `quota.tree` counts it."""
         return self.nominal(pair) + sum((it.lent(pair) for it in self.children), Fraction(0))
 
     def lent(self, pair: Pair) -> Fraction:
         """What of that its parent counts."""
-        whole, limit = self.subtree(pair), self.rows.get(pair, NO_ROW).lending
-        return whole if limit is None else min(whole, limit)
+        return lent(self.subtree(pair), self.rows.get(pair, NO_ROW).lending)
 
     def below(self) -> Iterator[Node]:
         """Itself and everything under it, parents first."""
