@@ -25,8 +25,6 @@ def reaches(plan: Plan, flavor: str) -> Mapping[str, int]:
 
 
 def reach_together(plan: Plan, teams: Iterable[TeamPlan], flavor: str) -> int:
-    """The most that these teams can use at once. Each has its guarantee first, or one that borrows it from a sibling would leave
-    the rest outside."""
-    model, several = KueueModel(plan, flavor), list(teams)
-    held = sum(model.run(team.name, team.shares[flavor].guaranteed) for team in several)
-    return held + sum(model.run(team.name) for team in several)
+    """The most that these teams can use at once: each takes all that it still can, in whichever order."""
+    model = KueueModel(plan, flavor)
+    return sum(model.run(team.name) for team in teams)
