@@ -24,7 +24,10 @@ def reaches(plan: Plan, flavor: str) -> Mapping[str, int]:
     return {team.name: model.queue(team.name).potential for team in plan.teams}
 
 
-def reach_together(plan: Plan, teams: Iterable[TeamPlan], flavor: str) -> int:
-    """The most that these teams can use at once: each takes all that it still can, in whichever order."""
-    model = KueueModel(plan, flavor)
-    return sum(model.run(team.name) for team in teams)
+def reach_together(model: KueueModel, teams: Iterable[TeamPlan]) -> int:
+    """The most that these teams can use at once, in a model where nothing runs: each takes all that it still can, in whichever
+    order. The model is left as it was."""
+    held = {team.name: model.run(team.name) for team in teams}
+    for team, units in held.items():
+        model.queue(team).usage -= units
+    return sum(held.values())

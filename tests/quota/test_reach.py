@@ -40,7 +40,7 @@ def test_two_teams_do_not_borrow_the_same_unit_twice() -> None:
         ONE_FLAVOR.replace("nodes = 4", "nodes = 5") + "[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 16\n"
     )
     assert two.pool["gpu"] == 8
-    assert reach_together(two, two.teams, "gpu") == 40
+    assert reach_together(KueueModel(two, "gpu"), two.teams) == 40
 
 
 def test_reaches_of_the_production_agreement() -> None:
@@ -76,5 +76,7 @@ def test_teams_together_reach_what_the_formula_says(values: dict[str, Any]) -> N
     the_plan = make_plan(as_agreement(values))
     groups = [[team for team in the_plan.teams if team.department == it.name] for it in the_plan.departments]
     for flavor in the_plan.flavor:
+        model = KueueModel(the_plan, flavor)
         for teams in (*filter(None, groups), the_plan.teams):
-            assert reach_together(the_plan, teams, flavor) == by_formula(the_plan, teams, flavor)
+            assert reach_together(model, teams) == by_formula(the_plan, teams, flavor)
+            assert not model.root.used, "asked, not done"

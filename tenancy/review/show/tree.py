@@ -14,7 +14,8 @@ from typing import Literal
 from ...agreement.hardware import Hardware
 from ...agreement.plan import DepartmentPlan, Plan, TeamPlan
 from ...objects.kueue import PROD_SUFFIX
-from ...quota.reach import reach_together, reaches
+from ...quota.kueue_model import KueueModel
+from ...quota.reach import reach_together
 
 Role = Literal["root", "department", "team", "regular", "prod"]
 Kind = Literal["Cohort", "ClusterQueue"]
@@ -87,9 +88,12 @@ class _Maker:
     only_flavors: frozenset[str]
 
     @cached_property
-    def reaches(self) -> Mapping[str, Mapping[str, int]]:
-        """By flavor and team."""
-        return {flavor.name: reaches(self.plan, flavor.name) for flavor in self.flavors()}
+    def models(self) -> Mapping[str, KueueModel]:
+        """By flavor; nothing runs in them."""
+        return {flavor.name: KueueModel(self.plan, flavor.name) for flavor in self.flavors()}
+
+    def reach(self, it: TeamPlan, flavor: Hardware) -> int:
+        return self.models[flavor.name].queue(it.name).potential
 
     def root(self) -> Node:
         top = [self.team(it) for it in self.plan.teams if it.department is None and self.wanted(it)]
@@ -117,7 +121,7 @@ class _Maker:
         """The queue for all jobs but prod: it can reach what the team can, and owns G − P where the agreement puts it there."""
         on_queue = self.plan.guarantee_on == "queue"
         amounts = tuple(
-            Amounts(flavor, share.regular, share.regular, 0, None, self.reaches[flavor.name][it.name])
+            Amounts(flavor, share.regular, share.regular, 0, None, self.reach(it, flavor))
             for flavor in self.flavors()
             if on_queue and (share := it.shares[flavor.name]).regular
         )
@@ -135,7 +139,7 @@ class _Maker:
 
     def share(self, it: TeamPlan, flavor: Hardware) -> Amounts:
         own = it.shares[flavor.name]
-        reach = self.reaches[flavor.name][it.name]
+        reach = self.reach(it, flavor)
         return Amounts(flavor, own.guaranteed, own.lendable, own.prod, own.borrowable, reach)
 
     def summed(self, flavor: Hardware, teams: Sequence[TeamPlan]) -> Amounts:
@@ -144,7 +148,7 @@ class _Maker:
         guaranteed, lendable = sum(it.guaranteed for it in shares), sum(it.lendable for it in shares)
         limits = [it.borrowable for it in shares if it.borrowable is not None]
         borrowable = sum(limits) if len(limits) == len(shares) else None
-        reach = reach_together(self.plan, teams, flavor.name)
+        reach = reach_together(self.models[flavor.name], teams)
         return Amounts(flavor, guaranteed, lendable, sum(it.prod for it in shares), borrowable, reach)
 
     def total(self, flavor: Hardware) -> Amounts:
