@@ -14,12 +14,12 @@ from model_keys import SAMPLE
 from samples import ROOT
 from strategies import as_agreement, full_agreements
 
-from tenancy.agreement import load
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.cluster.kinds import KINDS
 from tenancy.objects import access, kai, kueue
 from tenancy.objects.access import Namespaces
 from tenancy.objects.identity import kind_of
+from tenancy.objects.loading import load
 
 FILES = [
     SAMPLE,

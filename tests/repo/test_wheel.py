@@ -24,7 +24,7 @@ SHIPPED = (
 )
 LIBRARY = """
 import components, tenancy
-from gpu_tenancy.agreement import load
+from gpu_tenancy.objects.loading import load
 from gpu_tenancy.agreement.plan import make_plan
 from gpu_tenancy.components import TenancyAgreementArgs, agreement_from_file
 from gpu_tenancy.objects import kueue
