@@ -10,7 +10,7 @@ PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 help: ## List these tasks
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS=$$'\t' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
-up: ## Show the agreement, make the tools, start a lab, run `pulumi up` on it, play a scene
+up: ## Show the agreement, make the tools, start a lab, run `pulumi up` on it, play borrowing and taking back
 	@tools/up
 
 rehearse: ## The production agreement on a lab of its full size, by `pulumi up`
@@ -22,8 +22,8 @@ down: ## Stop the labs and remove all that `make up` wrote (not the cache of too
 status: setup ## Show who has what on the lab, and what needs attention
 	@$(BIN)/tenancy status
 
-play: setup ## Play the scene again: research borrows what training lends, training comes back
-	@$(BIN)/tenancy lab play
+play: setup ## Play on the lab with real jobs: others borrow what is idle, its owner takes it back
+	@$(BIN)/tenancy verify --lab lab --only reclaim --narrate
 
 test: lint types ## Everything CI runs: lint, types, unit tests, tests on a real control plane
 	@$(BIN)/python -m tenancy.lab.tools lab pulumi languages kai kubevirt

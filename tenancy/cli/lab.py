@@ -1,4 +1,4 @@
-"""`lab up|down|status|play`: a real control plane on this machine, with the agreement's hardware simulated."""
+"""`lab up|down|status`: a real control plane on this machine, with the agreement's hardware simulated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from ..objects.schedulers import Scheduler, chosen
 from . import common
 from .common import NO, File, FileOption, Json
 
@@ -37,13 +36,12 @@ def told() -> Iterator[None]:
     from lightkube import ApiError
 
     from ..cluster.connection import Unreachable
-    from ..cluster.usage import NotThere
     from ..lab.folder import LabError
     from ..lab.tools import ToolsError
 
     try:
         yield
-    except (LabError, ToolsError, Unreachable, NotThere) as error:
+    except (LabError, ToolsError, Unreachable) as error:
         common.stop(f"lab: {error}", NO)
     except (ApiError, httpx2.HTTPError) as error:
         common.stop(f"lab: the cluster did not do what was asked: {error}", NO)
@@ -94,24 +92,4 @@ def status(
         if not found:
             print("there is no lab" + (f" {name}" if name else ""))
     if any(not one.fine for one in found) or (name and not found):
-        raise typer.Exit(NO)
-
-
-@app.command()
-def play(
-    file: File = None,
-    named: FileOption = None,
-    name: Name = "lab",
-    scheduler: Annotated[
-        list[Scheduler] | None,
-        common.scheduler_option(Scheduler, "Who schedules; may be given again. Default: kueue."),
-    ] = None,
-) -> None:
-    """Play a scene with real jobs: one team borrows what another lends, the other comes back and gets it."""
-    plan = common.plan_of(common.file_of(file, named))
-    with told():
-        from ..lab import scene
-
-        kept = all(scene.play(plan, name, it, tell=print) for it in chosen(scheduler or [Scheduler.KUEUE]))
-    if not kept:
         raise typer.Exit(NO)

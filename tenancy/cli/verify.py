@@ -65,6 +65,7 @@ Allow = Annotated[
 Clean = Annotated[
     bool, typer.Option("--clean", help="Remove what killed runs left on the cluster, and do nothing else.")
 ]
+Narrate = Annotated[bool, typer.Option("--narrate", help="Also tell each step of every check, with its time.")]
 List = Annotated[bool, typer.Option("--list", help="Say what would be checked; needs no cluster.")]
 
 
@@ -80,6 +81,7 @@ def verify(
     flavor: Flavors = None,
     sample: Sample = None,
     at_once: AtOnce = None,
+    narrate: Narrate = False,
     json: JsonOut = False,
     junit: Junit = None,
     html: Html = None,
@@ -108,7 +110,7 @@ def verify(
         session = _session(plan, kubeconfig_of(kubeconfig, context, lab), context)
         checks = choice.of(plan, _present(session, schedulers))
         run, signal = session.prove(checks, _watch, agreement=name, allow=allow_cluster, at_once=at_once)
-    _show(run, json, junit, html)
+    _show(run, json, junit, html, narrate)
     if signal or not run.kept:
         raise typer.Exit(128 + signal if signal else NO)
 
@@ -193,7 +195,7 @@ def _list(checks: Sequence[Check], json: bool) -> None:
     print(f"{len(checks)} checks")
 
 
-def _show(run: Run, json: bool, junit: str | None, html: str | None) -> None:
+def _show(run: Run, json: bool, junit: str | None, html: str | None, narrate: bool) -> None:
     """Prints the run, and writes the files that are asked for."""
     from ..verify.evidence import document, terminal
     from ..verify.evidence.junit import junit as junit_of
@@ -202,7 +204,7 @@ def _show(run: Run, json: bool, junit: str | None, html: str | None) -> None:
     if json:
         common.print_json(document.as_json(run))
     else:
-        terminal.show(run, sys.stdout)
+        terminal.show(run, sys.stdout, narrate=narrate)
     for path, form in ((junit, junit_of), (html, page)):
         if path is not None:
             try:

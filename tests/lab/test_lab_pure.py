@@ -1,4 +1,4 @@
-"""The parts of the lab that need no cluster: who plays the scene, where a lab lives, webhooks by URL, the commands' words."""
+"""The parts of the lab that need no cluster: where a lab lives, webhooks by URL, the commands' words."""
 
 from __future__ import annotations
 
@@ -10,55 +10,8 @@ from typing import Any
 import pytest
 from samples import LAB, ONE_FLAVOR, PRODUCTION, plan
 
-from tenancy.lab import cluster, controllers, controlplane, scene, webhooks
+from tenancy.lab import cluster, controllers, controlplane, webhooks
 from tenancy.lab.folder import FOLDER_VARIABLE, Folder, LabError, State, folder, known, root, tail
-
-
-def _cast(teams: str) -> tuple[str, str, int, int, int]:
-    it = scene.cast(plan(ONE_FLAVOR + teams))
-    return it.lender.name, it.borrower.name, it.reach, it.beside, it.size
-
-
-def test_in_the_lab_training_lends_and_research_borrows() -> None:
-    it = scene.cast(plan(LAB))
-    assert (it.lender.name, it.borrower.name) == ("training", "research")
-    assert (it.reach, it.beside, it.guaranteed, it.size) == (16, 8, 16, 1)
-
-
-def test_whole_gpus_are_played_with_where_there_are_some() -> None:
-    """Of production's CPUs more are given back; each would be a pod."""
-    it = scene.cast(plan(PRODUCTION.read_text()))
-    assert (it.flavor.name, it.lender.name, it.borrower.name) == ("hgx-h100", "ranking", "embeddings")
-    assert it.size == it.flavor.units_per_node
-
-
-def test_the_borrowers_own_limit_is_part_of_what_it_reaches() -> None:
-    """b may borrow 3: of a's 24 it takes 3, and gives back 3 when a takes all its own."""
-    assert _cast("[teams.a]\nguaranteed = 24\n[teams.b]\nguaranteed = 8\nborrowable = 3\nlendable = 0\n") == (
-        "a",
-        "b",
-        11,
-        8,
-        1,
-    )
-
-
-def test_the_free_pool_stays_with_the_borrower() -> None:
-    """Of 32 GPUs 12 are nobody's: b keeps them when a comes back for its 16."""
-    assert _cast("[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 4\nlendable = 0\n") == ("a", "b", 32, 16, 1)
-
-
-def test_a_large_cluster_is_filled_with_larger_jobs_that_come_out_exactly() -> None:
-    big = ONE_FLAVOR.replace("nodes = 4", "nodes = 133")
-    it = scene.cast(plan(big + "[teams.a]\nguaranteed = 800\n[teams.b]\nguaranteed = 264\n"))
-    assert it.reach == 1064
-    assert it.reach // it.size <= 64 or it.size == 8
-    assert not any(amount % it.size for amount in (it.reach, it.beside, it.guaranteed))
-
-
-def test_where_nobody_lends_there_is_no_scene() -> None:
-    with pytest.raises(LabError, match="no team can borrow what another lends"):
-        _cast("[teams.a]\nguaranteed = 16\nlendable = 0\n[teams.b]\nguaranteed = 16\nlendable = 0\n")
 
 
 def test_a_lab_lives_in_its_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +150,6 @@ def test_an_only_program_that_the_user_brings_goes_by_any_name(tmp_path: Path, m
         (["status", "AGREEMENT", "--lab", "nowhere"], 2, "there is no lab nowhere"),
         (["status", "AGREEMENT", "--kubeconfig", "/nowhere"], 2, "there is no kubeconfig at /nowhere"),
         (["status", "AGREEMENT", "--scheduler", "slurm"], 2, "there are kueue and kai"),
-        (["lab", "play", "AGREEMENT"], 1, "there is no lab lab"),
         (["lab", "up", "AGREEMENT", "--on", "moon"], 2, "there are kwok and kind"),
     ],
 )

@@ -15,6 +15,7 @@ from rich.console import Console
 from runs import HOSTILE, VERDICTS, check, hostile, outcome, run
 from samples import ROOT
 
+from tenancy.text.durations import measured
 from tenancy.text.plain import plain
 from tenancy.verify.checks.model import Scheduler
 from tenancy.verify.evidence import document, terminal, timeline
@@ -182,6 +183,18 @@ def test_the_end_is_a_table_then_what_broke_then_the_sum() -> None:
     ):
         assert words in first
     assert "the cluster has no node of flavor gpu" in text
+
+
+def test_a_run_is_narrated_step_by_step_if_asked_for() -> None:
+    it = run()
+    stream = io.StringIO()
+    terminal.show(it, stream, narrate=True)
+    told = stream.getvalue()
+    assert shown(it) in told
+    held = next(one for one in it.outcomes if one.verdict is Verdict.HELD)
+    assert told.startswith(plain(held.check.promise))
+    for step in held.steps:
+        assert f"{measured(step.seconds):>7}  {plain(step.says)}" in told
 
 
 def test_many_teams_are_summed_where_the_terminal_is_narrow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from ...text.durations import measured
 from ...text.plain import plain
 from .matrix import Matrix, matrix
 from .model import Event, Run, Verdict
-from .words import story, summary
+from .words import narration, story, summary
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -118,11 +118,17 @@ def progress(total: int, stream: IO[str]) -> Iterator[Tell]:
         yield it.tell
 
 
-def show(run: Run, stream: IO[str]) -> None:
-    """Kinds × teams, what was broken and why, what was not run and why, and the sum."""
+def show(run: Run, stream: IO[str], *, narrate: bool = False) -> None:
+    """Kinds × teams, what was broken and why, what was not run and why, and the sum; with `narrate` first what happened in
+    each check that passed."""
     from rich.text import Text
 
     out = console(stream)
+    for outcome in run.outcomes if narrate else ():
+        if outcome.verdict is Verdict.HELD:
+            out.print(Text(plain(outcome.check.promise), "bold"), soft_wrap=True)
+            for line in narration(outcome):
+                out.print(Text(f"  {line}"), soft_wrap=True)
     if run.outcomes:
         out.print(_table(matrix(run.outcomes), out))
     broken = [it for it in run.outcomes if it.verdict is Verdict.BROKEN]

@@ -89,3 +89,12 @@ def story(outcome: Outcome) -> list[str]:
         lines += [f"   {name}: {text}" for name, text in facts(step).items()]
         lines += [f"   {one.who}: {one.what}" for one in said(step.conditions)]
     return [*lines, f"look at: {plain(outcome.check.look_at)}"]
+
+
+def narration(outcome: Outcome) -> list[str]:
+    """What happened in a check, a line for each step: how long it took, what it was, how many GPUs each queue then used."""
+    lines = []
+    for step in outcome.steps:
+        used = amounts(_some(step.usage))
+        lines.append(f"{measured(step.seconds):>7}  {plain(step.says)}" + (f" In use: {used}." if used else ""))
+    return lines
