@@ -63,11 +63,6 @@ class KubernetesObject(pulumi.CustomResource):
         self.name = str(body["metadata"]["name"])
         super().__init__(_type(body), name, written(body), opts)
 
-    @property
-    def object_name(self) -> pulumi.Output[str]:
-        """The object's name, known once the object is on the cluster: what later resources wait for."""
-        return self.urn.apply(lambda _: self.name)
-
 
 def _type(body: Object) -> str:
     """As the SDK calls it: the group without a name is `core`."""

@@ -62,10 +62,6 @@ class TeamPlan:
     def has_prod(self) -> bool:
         return any(share.prod for share in self.shares.values())
 
-    @property
-    def has_reserved(self) -> bool:
-        return any(share.reserved for share in self.shares.values())
-
 
 @dataclass(frozen=True, slots=True)
 class DepartmentPlan:

@@ -8,7 +8,7 @@ of Go modules that are needed at run time (CRDs, charts), copied so that a warm 
 Nothing half done is ever visible: a build goes to a folder beside `bin` and its programs are renamed into place, under a
 lock that a second process waits for. Go's own caches stay where the user has them.
 
-How long it takes: `go list` says which packages Go's cache lacks, and their size in bytes is a fair measure of the work.
+How far it is: `go list` says which packages Go's cache lacks, and `go build -v` names each when its turn comes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ Order = Mapping[str, tuple[str, str]]
 COMPILER = {"GOGC": "off", "GOMEMLIMIT": "3GiB"}
 FLAGS = ("-trimpath", "-mod=readonly", "-buildvcs=false", "-gcflags=all=-dwarf=false")
 STRIP = "-s -w"
-LINK_WORK = 3_000_000  # linking one program takes about as long as compiling so many bytes
 TAIL = 30  # lines of a failed build's output that are shown
 
 NO_GO = """Go is not installed, and these programs are built from Go modules: {names}.
@@ -217,10 +216,10 @@ def _version(module: Module, path: str) -> str:
     return pinned[1]
 
 
-def _prepare(module: Module, order: Order, progress: Progress) -> dict[str, int]:
-    """Fetches what the order needs and says what must be compiled: package → size of its source."""
+def _prepare(module: Module, order: Order, progress: Progress) -> set[str]:
+    """Fetches what the order needs; the packages that must be compiled."""
     packages = [package for package, _ in order.values()]
-    fields = "ImportPath,Dir,GoFiles,Stale,StaleReason"
+    fields = "ImportPath,Stale,StaleReason"
     command = ["go", "list", *FLAGS, "-ldflags", module.link, "-deps", f"-json={fields}", *packages]
     fetched = 0
 
@@ -231,14 +230,13 @@ def _prepare(module: Module, order: Order, progress: Progress) -> dict[str, int]
             progress.note(f"{module.name}: fetched {fetched} Go modules, now {line.split()[2]}")
 
     listing = _run(command, _sources(module), heard)
-    decode, position, work = json.JSONDecoder().raw_decode, 0, {}
+    decode, position, stale = json.JSONDecoder().raw_decode, 0, set()
     while position < len(listing):
         package, position = decode(listing, position)
         position += len(listing[position:]) - len(listing[position:].lstrip())
         if package.get("Stale") and "in build cache" not in package.get("StaleReason", ""):
-            sources = [Path(package["Dir"], name) for name in package.get("GoFiles", ())]
-            work[package["ImportPath"]] = sum(file.stat().st_size for file in sources)
-    return work
+            stale.add(package["ImportPath"])
+    return stale
 
 
 def _sources(module: Module) -> Path:
@@ -256,20 +254,20 @@ def _sources(module: Module) -> Path:
     return here
 
 
-def _build(module: Module, order: Order, prepared: Future[dict[str, int]], progress: Progress) -> None:
+def _build(module: Module, order: Order, prepared: Future[set[str]], progress: Progress) -> None:
     target = folder(module) / "bin"
     order = {name: what for name, what in order.items() if not (target / name).exists()}
     if not order:
         return
     progress.note(f"{module.name}: looking at what {', '.join(order)} need")
-    work = prepared.result()
+    stale = prepared.result()
     target.mkdir(parents=True, exist_ok=True)
     for left in folder(module).glob("building-*"):  # by a build that was killed: we hold the lock, so nobody uses it
         shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder(module), prefix="building-") as scratch:
         packages = [package for package, _ in order.values()]
         command = ["go", "build", "-v", *FLAGS, "-ldflags", module.link, "-o", scratch + os.sep, *packages]
-        with progress.part(module.name, tuple(order), work, LINK_WORK * len(order)) as part:
+        with progress.part(module.name, tuple(order), stale) as part:
             _run(command, _sources(module), part.compiled)
         for name, (_, built_as) in order.items():
             os.replace(Path(scratch) / built_as, target / name)

@@ -1,15 +1,14 @@
 """Says how far a long build is: one moving line on a terminal, a plain line now and then in a log.
 
-The end is an estimate: the work done so far, in bytes of source compiled, took so long, so the rest takes so much longer.
-It is shown once enough is done to mean something. A log gets a line at least every 15 seconds, also while one package or
-a linker takes its time, so that nobody wonders whether it hangs.
+It counts packages: how many are compiled, of how many, and the time so far. A log gets a line at least every 15 seconds,
+also while one package or a linker takes its time, so that nobody wonders whether it hangs.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -18,31 +17,27 @@ from rich.status import Status
 from ..text.durations import measured
 
 EVERY = 15.0  # seconds between lines of a log
-ENOUGH = 0.04  # share of the work after which an estimate is shown
 
 
 class Part:
-    """One module's build. Of its work, `link` is left when the last package is compiled."""
+    """One module's build. Its programs are linked when the last package is compiled."""
 
-    def __init__(self, name: str, programs: tuple[str, ...], work: Mapping[str, int], link: int) -> None:
-        self.name, self.programs, self.work = name, programs, dict(work)
-        self.todo, self.total = len(work), sum(work.values()) + link
-        self.done, self.bytes, self.last, self.began = 0, 0, "", time.monotonic()
+    def __init__(self, name: str, programs: tuple[str, ...], packages: Collection[str]) -> None:
+        self.name, self.programs, self.packages = name, programs, set(packages)
+        self.total, self.last, self.began = len(packages), "", time.monotonic()
 
     def compiled(self, line: str) -> None:
         """A line of `go build -v`: the package whose turn it is."""
-        if line in self.work:
-            self.bytes += self.work.pop(line)
-            self.done, self.last = self.done + 1, line
+        if line in self.packages:
+            self.packages.remove(line)
+            self.last = line
 
     def __str__(self) -> str:
-        elapsed, share = time.monotonic() - self.began, self.bytes / self.total
-        if self.todo and self.done < self.todo:
-            what = f"{self.done}/{self.todo} packages, at {self.last or 'the first'}"
+        if left := len(self.packages):
+            what = f"{self.total - left}/{self.total} packages, at {self.last or 'the first'}"
         else:
             what = f"linking {', '.join(self.programs)}"
-        left = f", about {measured(elapsed * (1 - share) / share)} left" if share > ENOUGH else ""
-        return f"building {self.name}: {what}; {measured(elapsed)} so far{left}"
+        return f"building {self.name}: {what}; {measured(time.monotonic() - self.began)} so far"
 
 
 class Progress:
@@ -64,10 +59,10 @@ class Progress:
                 self._say(text)
 
     @contextmanager
-    def part(self, name: str, programs: tuple[str, ...], work: Mapping[str, int], link: int) -> Iterator[Part]:
-        part = Part(name, programs, work, link)
+    def part(self, name: str, programs: tuple[str, ...], packages: Collection[str]) -> Iterator[Part]:
+        part = Part(name, programs, packages)
         self._part = True
-        self._say(f"building {name}: {', '.join(programs)}; {len(work)} packages to compile")
+        self._say(f"building {name}: {', '.join(programs)}; {len(packages)} packages to compile")
         stop = threading.Event()
         status = Status(str(part), console=self.console)
         thread = threading.Thread(target=self._watch, args=(part, stop, status), daemon=True)
