@@ -10,6 +10,7 @@ from typing import Any
 import pulumi
 import pytest
 from recorder import Registered, run
+from samples import LAB, ONE_FLAVOR
 
 from components import (
     GpuFlavor,
@@ -270,10 +271,24 @@ def test_an_agreement_with_errors_is_refused_with_all_of_them() -> None:
     assert any(line.startswith("teams.a.lendable: 9 is more than guaranteed (8)") for line in said)
 
 
-def test_an_agreement_that_kai_would_mix_up_is_refused_by_name() -> None:
-    two = agreement(TWO_FLAVORS.replace("slow", "default"))
-    with pytest.raises(pulumi.RunError, match=r"KAI gets no queues for this agreement: node pool 'default'"):
-        TenancyAgreementArgs(agreement=two, schedulers=BOTH)
+def test_an_agreement_that_kai_would_mix_up_is_refused_with_the_reason() -> None:
+    labels = "node_labels = {{ 'kai.scheduler/node-pool' = 'one', a = '{}' }}\n"
+    other = "[flavors.other]\nnodes = 1\ngpus_per_node = 8\n" + labels.format("other")
+    agreed = agreement(ONE_FLAVOR + labels.format("gpu") + other + "[teams.a]\n")
+    assert TenancyAgreementArgs(agreement=agreed)
+    with pytest.raises(
+        pulumi.RunError, match=r"KAI gets no queues for this agreement: flavors gpu, other are one node"
+    ):
+        TenancyAgreementArgs(agreement=agreed, schedulers=(Scheduler.KAI,))
+
+
+def test_an_agreement_built_in_python_is_held_to_the_names_of_its_objects() -> None:
+    agreed = agreement(LAB)
+    agreed = agreed.model_copy(update={"teams": {**agreed.teams, "training-reserved": agreed.teams["research"]}})
+    with pytest.raises(
+        pulumi.RunError, match=r"teams.training-reserved: its KAI Queue 'training-reserved' is also made"
+    ):
+        TenancyAgreementArgs(agreement=agreed)
 
 
 def test_on_kai_a_team_stands_in_the_tree_of_each_flavor_and_each_tree_on_its_shard() -> None:
