@@ -18,6 +18,7 @@ from tenancy.agreement import Agreement, errors
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import access, kai, kueue
 from tenancy.objects.access import Namespaces
+from tenancy.objects.kinds import Part, versions
 from tenancy.objects.loading import check
 from tenancy.objects.registry import OBJECTS, refusals
 from tenancy.objects.schedulers import TITLES, Scheduler
@@ -56,9 +57,9 @@ class TenancyAgreementArgs:
     @property
     def kinds(self) -> Mapping[str, str]:
         """Every kind (`identity.kind_of`) that an agreement may make for these schedulers, with its API version."""
-        return {kind: version for it in self.schedulers for kind, version in OBJECTS[it].kinds.items()} | dict(
-            access.KINDS
-        )
+        return {
+            kind: version for it in self.schedulers for kind, version in versions(Part.QUOTAS, it).items()
+        } | versions(Part.ACCESS)
 
     def objects(self) -> list[Object]:
         """What will be registered, as plain data: the same that `tenancy render` writes."""

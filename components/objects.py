@@ -33,14 +33,16 @@ from typing import Any, TypeVar
 import pulumi
 
 from tenancy.objects.identity import FIELD_MANAGER, reference
-from tenancy.objects.immutable import FIXED
+from tenancy.objects.kinds import KINDS
 
 WRITE_ANNOTATIONS: Mapping[str, str] = {
     "pulumi.com/patchFieldManager": FIELD_MANAGER,
     "pulumi.com/patchForce": "true",
     "pulumi.com/deletionPropagationPolicy": "background",
 }
-REPLACED_FOR: Mapping[str, tuple[str, ...]] = {kind: it.fields for kind, it in FIXED.items() if it.replaced}
+REPLACED_FOR: Mapping[str, tuple[str, ...]] = {
+    kind: row.immutable.fields for kind, row in KINDS.items() if row.immutable and row.immutable.replaced
+}
 PATCHED = ("Namespace",)
 RETAINED = ("Profile",)
 """What holds a person's work: Kubeflow deletes the namespace that it made for a Profile when the Profile goes."""

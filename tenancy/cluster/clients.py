@@ -1,31 +1,63 @@
-"""A client for a cluster, and the kinds that are read through it."""
+"""A client for a cluster, and the kinds that are written and watched through it, made from the table of kinds.
+
+What is read comes as plain data, by `listing`.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import httpx2
 import msgspec
 from lightkube import Client, KubeConfig
 from lightkube.core.exceptions import ConfigError
-from lightkube.generic_resource import create_global_resource, create_namespaced_resource
+from lightkube.generic_resource import (
+    GenericGlobalResource,
+    GenericNamespacedResource,
+    create_api_info,
+    create_global_resource,
+    create_namespaced_resource,
+)
 
+from ..objects.kinds import KINDS
 from .connection import REMEDY, Unreachable, minified, require_reachable
 
-Cohort = create_global_resource("kueue.x-k8s.io", "v1beta2", "Cohort", "cohorts")
-ClusterQueue = create_global_resource("kueue.x-k8s.io", "v1beta2", "ClusterQueue", "clusterqueues")
-LocalQueue = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "LocalQueue", "localqueues")
-Workload = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
-ResourceFlavor = create_global_resource("kueue.x-k8s.io", "v1beta2", "ResourceFlavor", "resourceflavors")
-WorkloadPriorityClass = create_global_resource(
-    "kueue.x-k8s.io", "v1beta2", "WorkloadPriorityClass", "workloadpriorityclasses"
-)
-JobSet = create_namespaced_resource("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets")
-TrainJob = create_namespaced_resource("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs")
-KaiQueue = create_global_resource("scheduling.run.ai", "v2", "Queue", "queues")
-KubeVirt = create_namespaced_resource("kubevirt.io", "v1", "KubeVirt", "kubevirts")
-VirtualMachine = create_namespaced_resource("kubevirt.io", "v1", "VirtualMachine", "virtualmachines")
-VirtualMachineInstance = create_namespaced_resource(
-    "kubevirt.io", "v1", "VirtualMachineInstance", "virtualmachineinstances"
-)
+__all__ = ["ANSWER_TIMEOUT", "Client", "connect"]
+
+
+def _resource(name: str) -> Any:
+    """A kind that its controller brings, as a class of lightkube's registry: `from_dict` finds it there."""
+    row = KINDS[name]
+    create = create_namespaced_resource if row.namespaced else create_global_resource
+    return create(row.group, row.version, row.kind, row.plural)
+
+
+def _data(name: str) -> Any:
+    """One of Kubernetes' own kinds as plain data, where what is copied must keep every field that it has. Not registered:
+    lightkube's registry holds one class for a kind, and it is lightkube's own, typed one as soon as anybody has used it."""
+    row = KINDS[name]
+    base = GenericNamespacedResource if row.namespaced else GenericGlobalResource
+    return type(row.kind, (base,), {"_api_info": create_api_info(row.group, row.version, row.kind, row.plural)})
+
+
+Cohort = _resource("Cohort")
+ClusterQueue = _resource("ClusterQueue")
+LocalQueue = _resource("LocalQueue")
+Workload = _resource("Workload")
+ResourceFlavor = _resource("ResourceFlavor")
+WorkloadPriorityClass = _resource("WorkloadPriorityClass")
+JobSet = _resource("JobSet")
+TrainJob = _resource("TrainJob")
+KaiQueue = _resource("Queue")
+PodGroup = _resource("PodGroup")
+KubeVirt = _resource("KubeVirt")
+VirtualMachine = _resource("VirtualMachine")
+VirtualMachineInstance = _resource("VirtualMachineInstance")
+NodeData = _data("Node")
+PodData = _data("Pod")
+EventData = _data("Event")
+QuotaData = _data("ResourceQuota")
+RangeData = _data("LimitRange")
 
 ANSWER_TIMEOUT = 60.0  # seconds; removing some hundred jobs at once takes a busy server more than ten
 

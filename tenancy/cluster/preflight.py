@@ -34,8 +34,8 @@ from lightkube.config.client_adapter import Client, ConnectionParams
 from ..objects.difference import covers
 from ..objects.identity import AGREEMENT_LABEL, FIELD_MANAGER, kind_of, reference
 from ..objects.immutable import changed, is_replaced
+from ..objects.kinds import KINDS
 from .connection import Unreachable, minified, require_reachable
-from .kinds import KINDS
 
 Object = Mapping[str, Any]
 
@@ -221,7 +221,7 @@ class Cluster:
             answer = self._get(_path(kind, version), page)
             if answer.status_code == httpx2.codes.NOT_FOUND:
                 return None
-            body = _check(answer, f"list {KINDS[kind].resource}")
+            body = _check(answer, f"list {KINDS[kind].plural}")
             # In a list, Kubernetes' own kinds do not say what they are.
             items = [{**it, "apiVersion": version, "kind": kind.partition(".")[0]} for it in body["items"]]
             found |= {reference(it): it for it in items}
@@ -250,7 +250,7 @@ def _changes(label: str, live: Object, wanted: Object) -> bool:
 def _path(kind: str, version: str, namespace: str = "") -> str:
     """Without a namespace, of all that there are."""
     within = f"namespaces/{namespace}/" if namespace else ""
-    return f"/{'apis' if '/' in version else 'api'}/{version}/{within}{KINDS[kind].resource}"
+    return f"/{'apis' if '/' in version else 'api'}/{version}/{within}{KINDS[kind].plural}"
 
 
 def _shared_first(references: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..agreement import names
+from .kinds import KINDS
 
 AGREEMENT_LABEL = names.AGREEMENT_LABEL  # on every object we make; its value is the agreement's cluster
 RUN_LABEL = "tenancy.dev/verify"  # on every object that a run of `verify` makes, nodes too: the run's name
 RUN_PREFIX = "verify-"  # of the name of each of them; the run's name follows
 FIELD_MANAGER = "tenancy"  # the one name that we write fields under (server-side apply)
-# Kueue and KAI both have a Topology. KAI's goes by the name that kubectl knows it by among others of its kind.
-_TWICE = {("kai.scheduler", "Topology")}
 
 
 def kind_of(body: Mapping[str, Any]) -> str:
     """The kind as a person names it, one name for one API: `ClusterQueue`, `Topology.kai.scheduler`."""
     kind, group = str(body["kind"]), str(body["apiVersion"]).partition("/")[0]
-    return f"{kind}.{group}" if (group, kind) in _TWICE else kind
+    return full if (full := f"{kind}.{group}") in KINDS else kind
 
 
 def reference(body: Mapping[str, Any]) -> str:

@@ -17,8 +17,8 @@ from typing import Any
 
 from ..agreement.plan import Plan, TeamPlan
 from .identity import AGREEMENT_LABEL
+from .kinds import KINDS
 
-API_VERSION = "kubeflow.org/v1"
 OWNER = "owner"
 SIDECARS = {"istio-injection": "enabled"}
 """What the controller gives a namespace that it makes, and not one that it finds."""
@@ -29,7 +29,7 @@ Object = dict[str, Any]
 def profile(plan: Plan, team: TeamPlan, name: str) -> Object:
     """The Profile of that name, which is its namespace's; the team's label on it is for people and for `kubectl -l`."""
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": KINDS["Profile"].api_version,
         "kind": "Profile",
         "metadata": {"name": name, "labels": {AGREEMENT_LABEL: plan.cluster, plan.team_label: team.name}},
         "spec": {"owner": {"kind": "User", "name": team.profiles[name]}},

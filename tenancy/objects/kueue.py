@@ -28,16 +28,13 @@ from ..agreement.hardware import HOSTNAME, Hardware
 from ..agreement.plan import DepartmentPlan, Plan, TeamPlan, TopologyPlan
 from ..text.quantity import milli_text
 from .identity import AGREEMENT_LABEL
+from .kinds import KINDS
 from .quotas import Amounts, resource_quotas
 
-API_VERSION = "kueue.x-k8s.io/v1beta2"
+API_VERSION = KINDS["ClusterQueue"].api_version
 DISPLAY_NAME = "tenancy.dev/display-name"
 PROD_SUFFIX = "-prod"
 HOSTS_SUFFIX = "-hosts"
-KINDS: Mapping[str, str] = dict.fromkeys(
-    ("Topology", "ResourceFlavor", "WorkloadPriorityClass", "Cohort", "ClusterQueue"), API_VERSION
-)
-"""Every kind that is made here, with its API version."""
 
 Object = dict[str, Any]
 

@@ -6,7 +6,7 @@ through the rows, and names neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,13 +21,12 @@ Object = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class SchedulerObjects:
     """How a scheduler's objects are made. `origins` gives each with the path in the agreement that makes it, `chart` those that
-    the scheduler's own chart makes, `kinds` every kind with its API version, `refusal` why there are no objects at all."""
+    the scheduler's own chart makes, `refusal` why there are no objects at all."""
 
     files: Callable[[Plan], Iterator[tuple[str, list[Object]]]]
     objects: Callable[[Plan], list[Object]]
     origins: Callable[[Plan], Iterator[tuple[Path, Object]]]
     chart: Callable[[], list[Object]]
-    kinds: Mapping[str, str]
     refusal: Callable[[Plan], str | None]
 
 
@@ -36,8 +35,8 @@ def _is_never_refused(plan: Plan) -> None:
 
 
 OBJECTS = PerScheduler(
-    kueue=SchedulerObjects(kueue.files, kueue.objects, kueue.origins, list, kueue.KINDS, _is_never_refused),
-    kai=SchedulerObjects(kai.files, kai.objects, kai.origins, kai.chart, kai.KINDS, kai.refusal),
+    kueue=SchedulerObjects(kueue.files, kueue.objects, kueue.origins, list, _is_never_refused),
+    kai=SchedulerObjects(kai.files, kai.objects, kai.origins, kai.chart, kai.refusal),
 )
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from tenancy.cluster import kinds
 from tenancy.cluster.preflight import Cluster, Found, PreflightError
+from tenancy.objects import kinds
 
 VERSION = "kueue.x-k8s.io/v1beta2"
 KINDS = {"ResourceFlavor": VERSION, "Cohort": VERSION, "ClusterQueue": VERSION}
@@ -41,7 +41,7 @@ class FakeServer:
     """An API server that serves the kinds it has a list for, in pages of two."""
 
     def __init__(self, *objects: Mapping[str, Any], serves: tuple[str, ...] = (*KINDS, *INSIDE), busy: int = 0) -> None:
-        resources = {kinds.KINDS[kind].resource: kind for kind in serves}
+        resources = {kinds.KINDS[kind].plural: kind for kind in serves}
         self.lists = {name: [it for it in objects if it["kind"] == kind] for name, kind in resources.items()}
         self.busy, self.forbidden, self.deleted = busy, "", list[str]()
         self.patched: list[tuple[str, str, Any]] = []

@@ -14,10 +14,10 @@ from stack_agreements import AGREEMENTS
 from components import TenancyAgreement, TenancyAgreementArgs
 from components.objects import WRITE_ANNOTATIONS
 from tenancy.agreement.plan import make_plan
-from tenancy.cluster.kinds import KINDS
 from tenancy.objects import access
 from tenancy.objects.access import Namespaces
 from tenancy.objects.identity import kind_of, reference
+from tenancy.objects.kinds import KINDS
 from tenancy.objects.loading import load
 from tenancy.objects.manifest import dump_all
 from tenancy.objects.schedulers import Scheduler

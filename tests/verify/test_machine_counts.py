@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tenancy.cluster.clients import VirtualMachine
-from tenancy.cluster.data import PodData, QuotaData
+from tenancy.cluster.clients import PodData, QuotaData, VirtualMachine
 from tenancy.verify.players.machine_counts import LATE, UNUSED, Counts
 
 ONE_POD = {"spec": {"containers": [{"resources": {"requests": {"memory": "1Gi"}}}], "overhead": {"memory": "1Mi"}}}

@@ -7,31 +7,15 @@ with the label, whoever made it (OPERATOR). Both come from the same function, `n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import StrEnum
 
 from ...agreement.findings import Path
 from ...agreement.plan import Plan, TeamPlan
 from .. import kai as kai_scheduler
 from .. import kubeflow
-from ..kueue import API_VERSION
 from . import admission, moves, quotas, rbac
-from .namespaces import CONFIG_API_VERSION, Object, namespace, namespace_config, namespace_objects
-
-KINDS: Mapping[str, str] = {
-    "Namespace": "v1",
-    "Profile": kubeflow.API_VERSION,
-    "LocalQueue": API_VERSION,
-    "NamespaceConfig": CONFIG_API_VERSION,
-    **dict.fromkeys(("LimitRange", "ResourceQuota"), "v1"),
-    **dict.fromkeys(("ClusterRole", "ClusterRoleBinding", "RoleBinding"), f"{rbac.GROUP}/v1"),
-    **{
-        f"{kind}{part}": admission.API_VERSION
-        for kind in (admission.VALIDATING, admission.MUTATING)
-        for part in ("", "Binding")
-    },
-}
-"""Every kind that is made here, with its API version."""
+from .namespaces import Object, namespace, namespace_config, namespace_objects
 
 WITHOUT = "a job in a prod queue that names no priority does not get the agreement's (it needs Kubernetes 1.36)"
 

@@ -19,12 +19,13 @@ from typing import Any
 from ...agreement.checks.people import SYSTEM_NAMESPACES, SYSTEM_PREFIXES
 from ...agreement.plan import Plan
 from ..identity import AGREEMENT_LABEL
+from ..kinds import KINDS
 from . import jobs
 from .jobs import PRIORITY, QUEUE, label, text, texts
 from .namespaces import PROD_QUEUE
 from .rules import MAY_ASSIGN, KaiQueues, rules, variables
 
-API_VERSION = "admissionregistration.k8s.io/v1"
+API_VERSION = KINDS["ValidatingAdmissionPolicy"].api_version
 JOBS, NAMESPACES, PROD_PRIORITY = "tenancy-jobs", "tenancy-namespaces", "tenancy-prod-priority"
 VALIDATING, MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
 

@@ -16,8 +16,9 @@ from typing import Any
 
 from ...agreement.plan import Plan
 from ..identity import AGREEMENT_LABEL
+from ..kinds import KINDS
 
-API_VERSION = "admissionregistration.k8s.io/v1"
+API_VERSION = KINDS["ValidatingAdmissionPolicy"].api_version
 NAME = "tenancy-namespace-moves"
 
 Object = dict[str, Any]

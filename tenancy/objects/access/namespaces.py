@@ -24,11 +24,11 @@ from typing import Any
 from ...agreement.checks.people import SYSTEM_NAMESPACES
 from ...agreement.plan import Plan, TeamPlan
 from ..identity import AGREEMENT_LABEL, RUN_LABEL
+from ..kinds import KINDS
 from ..kueue import API_VERSION, PROD_SUFFIX
 from ..manifest import dump_list
 from . import quotas, rbac
 
-CONFIG_API_VERSION = "redhatcop.redhat.io/v1alpha1"
 CONFIG_NAME = "tenancy"
 CONFIG_LABEL = "tenancy.dev/namespace-config"
 DEFAULT_QUEUE, PROD_QUEUE = "default", "prod"
@@ -77,7 +77,7 @@ def namespace_config(plan: Plan, *, kueue: bool = True) -> Object:
     ]
     template = {"objectTemplate": _template(plan, kueue), "excludedPaths": list(EXCLUDED_PATHS)}
     return {
-        "apiVersion": CONFIG_API_VERSION,
+        "apiVersion": KINDS["NamespaceConfig"].api_version,
         "kind": "NamespaceConfig",
         "metadata": {"name": CONFIG_NAME, "labels": {AGREEMENT_LABEL: plan.cluster}},
         "spec": {"labelSelector": {"matchExpressions": selector}, "templates": [template]},

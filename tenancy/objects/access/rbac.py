@@ -17,11 +17,12 @@ from typing import Any
 
 from ...agreement.plan import Plan, TeamPlan
 from ..identity import AGREEMENT_LABEL
+from ..kinds import KINDS
 from ..kueue import PROD_SUFFIX
 
-GROUP = "rbac.authorization.k8s.io"
+GROUP = KINDS["ClusterRole"].group
 PLATFORM, MEMBER, LEAD, QUEUES = "tenancy-platform", "tenancy-member", "tenancy-lead", "tenancy-queues-"
-KUEUE_GROUP = "kueue.x-k8s.io"
+KUEUE_GROUP = KINDS["LocalQueue"].group
 TEAMS_GROUP, TEAMS, ASSIGN = "tenancy.dev", "teams", "assign"
 
 READ = ("get", "list", "watch")
@@ -95,14 +96,19 @@ def _rule(rule: Rule) -> Object:
 
 def _role(plan: Plan, name: str, rules: Iterable[Object]) -> Object:
     metadata = {"name": name, "labels": {AGREEMENT_LABEL: plan.cluster}}
-    return {"apiVersion": f"{GROUP}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": list(rules)}
+    return {
+        "apiVersion": KINDS["ClusterRole"].api_version,
+        "kind": "ClusterRole",
+        "metadata": metadata,
+        "rules": list(rules),
+    }
 
 
 def _binding(plan: Plan, name: str, role: str, groups: Iterable[str], namespace: str = "") -> Object:
     """Of a ClusterRole to groups, in a namespace or in the cluster."""
     place = {"namespace": namespace} if namespace else {}
     return {
-        "apiVersion": f"{GROUP}/v1",
+        "apiVersion": KINDS["ClusterRole"].api_version,
         "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
         "metadata": {"name": name, **place, "labels": {AGREEMENT_LABEL: plan.cluster}},
         "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": role},

@@ -35,17 +35,8 @@ from .names import (
 )
 from .tree import API_VERSION, Object, department_queues, shared_queue, team_objects
 
-KINDS: Mapping[str, str] = {
-    "Topology.kai.scheduler": TOPOLOGY_VERSION,
-    "PriorityClass": PRIORITY_VERSION,
-    "SchedulingShard": SHARD_VERSION,
-    "Queue": API_VERSION,
-}
-"""Every kind that is made here, with its API version."""
-
 __all__ = [
     "API_VERSION",
-    "KINDS",
     "NODE_POOL",
     "PRIORITY_VERSION",
     "PROD_SUFFIX",

@@ -8,11 +8,12 @@ from typing import Any
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TopologyPlan
 from ..identity import AGREEMENT_LABEL
+from ..kinds import KINDS
 from . import names
 
-SHARD_VERSION = "kai.scheduler/v1"
-TOPOLOGY_VERSION = "kai.scheduler/v1alpha1"
-PRIORITY_VERSION = "scheduling.k8s.io/v1"
+SHARD_VERSION = KINDS["SchedulingShard"].api_version
+TOPOLOGY_VERSION = KINDS["Topology.kai.scheduler"].api_version
+PRIORITY_VERSION = KINDS["PriorityClass"].api_version
 HIGHEST_PRIORITY = 1_000_000_000
 
 Object = dict[str, Any]

@@ -24,10 +24,11 @@ from typing import Any
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ..identity import AGREEMENT_LABEL
+from ..kinds import KINDS
 from . import names
 from .amounts import UNLIMITED, department_quota, limit_in_shared, parts, per_unit, shared_quota, teams_of
 
-API_VERSION = "scheduling.run.ai/v2"
+API_VERSION = KINDS["Queue"].api_version
 PROD_PRIORITY = 200  # KAI's default is 100; of two queues side by side the higher is served first and stopped last
 
 Object = dict[str, Any]

@@ -7,25 +7,16 @@ from typing import Any
 
 import yaml
 
-from ...objects import kai, kueue
+from ...objects import kueue
 from ...objects.identity import AGREEMENT_LABEL, kind_of, reference
+from ...objects.kinds import KINDS
 
 Object = Mapping[str, Any]
 
-KUEUE, KAI = kueue.API_VERSION.partition("/")[0], kai.API_VERSION.partition("/")[0]
+KUEUE, KAI = KINDS["ClusterQueue"].group, KINDS["Queue"].group
 CONFIGURATION = "config.kueue.x-k8s.io"
 READ: Mapping[str, str] = {
-    "Topology": KUEUE,
-    "ResourceFlavor": KUEUE,
-    "WorkloadPriorityClass": KUEUE,
-    "Cohort": KUEUE,
-    "ClusterQueue": KUEUE,
-    "LocalQueue": KUEUE,
-    "Queue": KAI,
-    "Topology.kai.scheduler": kai.TOPOLOGY_VERSION.partition("/")[0],
-    "SchedulingShard": kai.SHARD_VERSION.partition("/")[0],
-    "PriorityClass": kai.PRIORITY_VERSION.partition("/")[0],
-    "Namespace": "",
+    name: row.group for name, row in KINDS.items() if row.part and (row.scheduler or name == "Namespace")
 }
 """Every kind that an agreement is read from, with its API group."""
 

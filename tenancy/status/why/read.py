@@ -13,8 +13,7 @@ from lightkube.generic_resource import GenericNamespacedResource, create_api_inf
 from lightkube.resources.core_v1 import Namespace
 
 from ...cluster import usage
-from ...cluster.clients import ClusterQueue, JobSet, KaiQueue, LocalQueue, TrainJob, Workload
-from ...cluster.data import EventData, PodData
+from ...cluster.clients import ClusterQueue, EventData, JobSet, KaiQueue, LocalQueue, PodData, TrainJob, Workload
 from ...cluster.usage import NotThere
 from .find import Wanted
 from .snapshot import Object, Snapshot

@@ -26,8 +26,7 @@ from lightkube import ApiError, Client, operators
 from lightkube.resources.core_v1 import Namespace
 
 from ...agreement.plan import Plan
-from ...cluster.clients import KaiQueue
-from ...cluster.data import EventData
+from ...cluster.clients import EventData, KaiQueue
 from ...cluster.watch import Watch
 from ..checks.model import Check, Jobs
 from ..evidence.model import Condition

@@ -12,6 +12,7 @@ from ...agreement.plan import Plan, TeamPlan
 from ...objects import kai
 from ...objects.access.rules import KAI_PRIORITIES
 from ...objects.identity import RUN_PREFIX
+from ...objects.kinds import KINDS
 from ...objects.schedulers import Place
 from ..checks.kai_field import priority
 from ..checks.model import Jobs
@@ -25,7 +26,6 @@ QUEUE_LABEL = "kai.scheduler/queue"
 FRACTION = "gpu-fraction"  # annotation; its value is text
 GPU_GROUP = "runai-gpu-group"  # label: pods with the same value share a GPU
 GANG = "pod-group-name"  # annotation: the PodGroup that a pod is of
-POD_GROUP = "scheduling.run.ai/v2alpha2"
 SCHEDULER = "kai-scheduler"
 IMAGE = "registry.k8s.io/pause:3.10"
 FAKE = "kwok.x-k8s.io/node"  # annotation of a simulated node
@@ -153,7 +153,12 @@ class Template:
         }
         if jobs.level:
             spec["topologyConstraint"] = {"topology": self.flavor.topology, "requiredTopologyLevel": jobs.level}
-        yield {"apiVersion": POD_GROUP, "kind": "PodGroup", "metadata": self._metadata(name), "spec": spec}
+        yield {
+            "apiVersion": KINDS["PodGroup"].api_version,
+            "kind": "PodGroup",
+            "metadata": self._metadata(name),
+            "spec": spec,
+        }
         for pod in range(jobs.pods):
             metadata = self._metadata(f"{name}-{pod}")
             metadata["labels"] |= {GROUP_LABEL: jobs.name, NUMBER_LABEL: str(number), INDEX_LABEL: str(pod)}

@@ -9,15 +9,13 @@ from typing import Any
 
 from lightkube import ApiError, Client
 from lightkube.codecs import from_dict
-from lightkube.generic_resource import create_namespaced_resource
 from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import Namespace
 from lightkube.types import PatchType
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
-from ...cluster.clients import KaiQueue
-from ...cluster.data import NodeData, PodData
+from ...cluster.clients import KaiQueue, NodeData, PodData, PodGroup
 from ...objects import kai
 from ...objects.identity import AGREEMENT_LABEL
 from ...text import quantity as quantities
@@ -26,8 +24,6 @@ from ..play import Clock
 from . import kai_objects as objects
 from .kai_objects import Mark
 from .sandbox import RUN_LABEL, NotKept, NotRunnable
-
-PodGroup = create_namespaced_resource("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups")
 
 PATIENCE = 60.0  # seconds for copies to be ready, and for jobs to go
 EVERY = 0.2

@@ -22,8 +22,7 @@ from lightkube.resources.core_v1 import Namespace, Node
 from lightkube.types import CascadeType
 
 from ...agreement.plan import Plan
-from ...cluster.clients import LocalQueue, VirtualMachine, VirtualMachineInstance
-from ...cluster.data import PodData, QuotaData, RangeData
+from ...cluster.clients import LocalQueue, PodData, QuotaData, RangeData, VirtualMachine, VirtualMachineInstance
 from ...objects.access import quotas
 from ...objects.access.namespaces import DEFAULT_QUEUE
 from ...objects.kueue import API_VERSION as KUEUE

@@ -14,8 +14,7 @@ from typing import Any
 from lightkube import Client
 from lightkube.types import PatchType
 
-from ...cluster.clients import VirtualMachine, VirtualMachineInstance
-from ...cluster.data import PodData, QuotaData
+from ...cluster.clients import PodData, QuotaData, VirtualMachine, VirtualMachineInstance
 from ...text import quantity as quantities
 from ..checks.machines import DEFINED, MEMORY, RUNNING
 from ..play import Clock

@@ -14,6 +14,7 @@ from typing import Any
 from lightkube import Client
 
 from ...cluster.watch import Watch
+from ...objects.kinds import KINDS
 from .sandbox import RUN_LABEL
 
 JOB_LABEL = "batch.kubernetes.io/job-name"
@@ -49,13 +50,12 @@ class Observer:
         self._lock = RLock()
         self.workloads = _Kind(lambda it: str(it["metadata"]["namespace"]).startswith(prefix))
         self.pods, self.queues, self.nodes = _Kind(), _Kind(), _Kind()
-        kueue = "/apis/kueue.x-k8s.io/v1beta2"
         mine = f"{RUN_LABEL}={run}"
         self._watches = [
-            self._watch(client, f"{kueue}/workloads", self.workloads),
-            self._watch(client, "/api/v1/pods", self.pods, mine),
-            self._watch(client, f"{kueue}/clusterqueues", self.queues, mine),
-            self._watch(client, "/api/v1/nodes", self.nodes, mine),
+            self._watch(client, "Workload", self.workloads),
+            self._watch(client, "Pod", self.pods, mine),
+            self._watch(client, "ClusterQueue", self.queues, mine),
+            self._watch(client, "Node", self.nodes, mine),
         ]
 
     def open(self) -> None:
@@ -95,7 +95,7 @@ class Observer:
         with self._lock:
             return self.nodes.there.get(("", name), {})
 
-    def _watch(self, client: Client, path: str, kind: _Kind, labels: str = "") -> Watch:
+    def _watch(self, client: Client, name: str, kind: _Kind, labels: str = "") -> Watch:
         def reset(objects: Iterable[Object]) -> None:
             with self._lock:
                 kind.reset(objects)
@@ -104,7 +104,7 @@ class Observer:
             with self._lock:
                 kind.changed(it, there)
 
-        return Watch(client, path, reset, changed, labels)
+        return Watch(client, KINDS[name].path(), reset, changed, labels)
 
 
 def condition(it: Object, kind: str) -> Mapping[str, str]:

@@ -1,0 +1,67 @@
+"""The table of kinds: every object that a builder makes has a row, and no row says what its objects do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import LAB, plan
+from strategies import agreements, as_agreement
+
+from tenancy.agreement.plan import Plan, make_plan
+from tenancy.objects import access, kai, kueue
+from tenancy.objects.access import Namespaces
+from tenancy.objects.identity import kind_of
+from tenancy.objects.kinds import KINDS, Part, versions
+from tenancy.objects.schedulers import Scheduler
+
+EXAMPLES = sorted(Path("examples").glob("*.toml"))
+
+
+def made(it: Plan) -> list[dict[str, object]]:
+    listed, by_operator = (access.objects(it, namespaces) for namespaces in Namespaces)
+    return [*kueue.objects(it), *kai.objects(it), *listed, *by_operator]
+
+
+def without_a_row(it: Plan) -> set[str]:
+    rows = {(row.kind, row.api_version) for row in KINDS.values() if row.part}
+    return {kind_of(body) for body in made(it) if (body["kind"], body["apiVersion"]) not in rows}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda it: it.stem)
+def test_every_kind_that_a_builder_makes_is_in_the_table(path: Path) -> None:
+    assert not without_a_row(plan(path.read_text()))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_every_kind_of_any_agreement_is_in_the_table(data: st.DataObject) -> None:
+    assert not without_a_row(make_plan(as_agreement(data.draw(agreements()))))
+
+
+def test_an_object_has_a_namespace_where_its_kind_has() -> None:
+    for path in EXAMPLES:
+        for body in made(plan(path.read_text())):
+            metadata = body["metadata"]
+            assert isinstance(metadata, dict)
+            assert ("namespace" in metadata) is KINDS[kind_of(body)].namespaced, kind_of(body)
+
+
+def test_a_kind_goes_by_the_name_that_the_table_has_for_it() -> None:
+    for name, row in KINDS.items():
+        assert kind_of({"kind": row.kind, "apiVersion": row.api_version}) == name
+    assert {"Topology", "Topology.kai.scheduler"} <= KINDS.keys()
+
+
+def test_the_preflight_asks_of_a_scheduler_about_its_own_kinds_only() -> None:
+    of_kueue, of_kai = (versions(Part.QUOTAS, scheduler).keys() for scheduler in Scheduler)
+    assert {kind_of(body) for body in kueue.objects(plan(LAB))} <= of_kueue
+    assert {kind_of(body) for body in kai.objects(plan(LAB))} <= of_kai
+    assert not of_kueue & of_kai
+
+
+def test_a_path_is_that_of_the_api() -> None:
+    assert KINDS["Pod"].path() == "/api/v1/pods"
+    assert KINDS["LocalQueue"].path("a", "default") == "/apis/kueue.x-k8s.io/v1beta2/namespaces/a/localqueues/default"
