@@ -227,6 +227,7 @@ def _told() -> Iterator[None]:
     from lightkube import ApiError
 
     from ..cluster.connection import Unreachable
+    from ..cluster.listing import Unreadable
     from ..verify.clean import Stuck
     from ..verify.safety import NotAllowed
 
@@ -236,7 +237,7 @@ def _told() -> Iterator[None]:
         common.stop(f"verify: {error}", WRONG_INPUT)
     except Stuck as error:
         common.stop(f"verify: {error}", NO)
-    except (ApiError, httpx2.HTTPError) as error:
+    except (ApiError, httpx2.HTTPError, Unreadable) as error:
         common.stop(f"verify: the cluster did not do what was asked: {error}", NO)
 
 

@@ -22,9 +22,8 @@ the agreement differ.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
@@ -34,15 +33,13 @@ from lightkube.config.client_adapter import Client, ConnectionParams
 from ..objects.difference import covers
 from ..objects.identity import AGREEMENT_LABEL, FIELD_MANAGER, kind_of, reference
 from ..objects.immutable import changed, is_replaced
-from ..objects.kinds import KINDS
+from ..objects.kinds import KINDS, Kind
 from .connection import Unreachable, minified, require_reachable
+from .listing import Unreadable, reason_of, served
 
 Object = Mapping[str, Any]
 
-PAGE = 500  # objects in one answer
 TIMEOUT = httpx2.Timeout(30.0)
-BUSY = (httpx2.codes.TOO_MANY_REQUESTS, httpx2.codes.SERVICE_UNAVAILABLE)  # so says an API server just started
-PATIENCE = 30.0  # seconds for which a busy server is asked again
 MOST_NAMES = 200  # in one sentence
 
 
@@ -186,8 +183,8 @@ class Cluster:
         """Writes objects whole, as the provider does: by server-side apply, under the one manager, which takes fields back
         that somebody else wrote. Raises PreflightError."""
         for body in bodies:
-            namespace = [it for it in (body["metadata"].get("namespace"),) if it]
-            path = f"{_path(kind_of(body), body['apiVersion'], *namespace)}/{body['metadata']['name']}"
+            metadata = body["metadata"]
+            path = _row(kind_of(body), body["apiVersion"]).path(metadata.get("namespace") or "", metadata["name"])
             _check(self._apply(path, body), f"write {reference(body)}")
 
     def remove(self, versions: Mapping[str, str], references: Sequence[str]) -> None:
@@ -196,7 +193,7 @@ class Cluster:
         for it in references:
             kind, *namespace, name = it.split("/")
             version = versions[kind]
-            path = f"{_path(kind, version, *namespace)}/{name}"
+            path = _row(kind, version).path("".join(namespace), name)
             if KINDS[kind].shared:
                 nothing = {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
                 answer = self._apply(path, nothing)
@@ -215,26 +212,11 @@ class Cluster:
 
     def _list(self, kind: str, version: str) -> dict[str, Object] | None:
         """Every object of a kind by reference; None where the cluster does not know the kind."""
-        found: dict[str, Object] = {}
-        page: dict[str, Any] = {"limit": PAGE}
-        while page:
-            answer = self._get(_path(kind, version), page)
-            if answer.status_code == httpx2.codes.NOT_FOUND:
-                return None
-            body = _check(answer, f"list {KINDS[kind].plural}")
-            # In a list, Kubernetes' own kinds do not say what they are.
-            items = [{**it, "apiVersion": version, "kind": kind.partition(".")[0]} for it in body["items"]]
-            found |= {reference(it): it for it in items}
-            onward = body["metadata"].get("continue")
-            page = {"limit": PAGE, "continue": onward} if onward else {}
-        return found
-
-    def _get(self, path: str, query: Mapping[str, Any]) -> httpx2.Response:
-        """The server's answer, once it is not too busy to give one."""
-        deadline = time.monotonic() + PATIENCE
-        while (answer := self._http.get(path, params=query)).status_code in BUSY and time.monotonic() < deadline:
-            time.sleep(0.2)
-        return answer
+        try:
+            found = served(self._http, _row(kind, version))
+        except Unreadable as error:
+            raise PreflightError(f"the cluster does not let us list {KINDS[kind].plural}: {error.reason}") from None
+        return None if found is None else {reference(it): it for it in found}
 
 
 def _labels(config: Object) -> list[str]:
@@ -247,10 +229,9 @@ def _changes(label: str, live: Object, wanted: Object) -> bool:
     return there not in ("", becomes)
 
 
-def _path(kind: str, version: str, namespace: str = "") -> str:
-    """Without a namespace, of all that there are."""
-    within = f"namespaces/{namespace}/" if namespace else ""
-    return f"/{'apis' if '/' in version else 'api'}/{version}/{within}{KINDS[kind].plural}"
+def _row(kind: str, version: str) -> Kind:
+    """A stack may still have objects of an older version."""
+    return replace(KINDS[kind], api_version=version)
 
 
 def _shared_first(references: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -269,8 +250,4 @@ def _check(answer: httpx2.Response, what: str) -> Any:
     """The body, or an error in the cluster's words (a role without the right says so there)."""
     if answer.is_success:
         return answer.json()
-    try:
-        why = answer.json()["message"]
-    except (ValueError, KeyError, TypeError):
-        why = f"status {answer.status_code}"
-    raise PreflightError(f"the cluster does not let us {what}: {why}")
+    raise PreflightError(f"the cluster does not let us {what}: {reason_of(answer)}")

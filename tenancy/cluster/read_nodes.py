@@ -1,4 +1,4 @@
-"""The nodes of a cluster, as `capacity` describes them: one list, in pages.
+"""The nodes of a cluster, as `nodes` describes them: one list, in pages.
 
 *allocatable* is a node's capacity less what kubelet keeps for the system and for itself. What pods ask for that belong
 to no team (daemonsets, agents) comes out of allocatable as well and is not seen here: leave room for it in the
@@ -9,46 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import httpx2
-from lightkube import ApiError, Client, operators
-from lightkube.resources.core_v1 import Node as NodeObject
-
 from ..objects.identity import RUN_LABEL
 from ..text import quantity as quantities
+from .clients import Client
+from .fields import Object, is_true, labels_of, name_of, spec_of, status_of
+from .listing import Unreadable, objects
 from .nodes import VENDOR, Node, NodeTaint
 
-PAGE = 500  # nodes in one answer; one of a real cluster has some 20 kB
-
-
-class Unreadable(RuntimeError):
-    """The cluster does not say what nodes it has. The text says why."""
+__all__ = ["Unreadable", "described", "read"]
 
 
 def read(client: Client) -> list[Node]:
     """Every node of the cluster, but for the copies that a run of `verify` works on. Raises Unreadable."""
     try:
-        return [
-            described(it) for it in client.list(NodeObject, labels={RUN_LABEL: operators.not_exists()}, chunk_size=PAGE)
-        ]
-    except ApiError as error:
-        raise Unreadable(f"the cluster does not let us list its nodes: {error.status.message}") from None
-    except (httpx2.HTTPError, ValueError) as error:  # ValueError: a quantity that is none
-        raise Unreadable(f"the cluster does not say what nodes it has: {error}") from None
+        return [described(node) for node in objects(client, "Node", labels=f"!{RUN_LABEL}")]
+    except Unreadable as error:
+        does = "let us list its nodes" if error.refused else "say what nodes it has"
+        raise Unreadable(f"the cluster does not {does}: {error.reason}", error.reason) from None
 
 
-def described(node: NodeObject) -> Node:
-    """A Node object of the API, as plain data."""
-    metadata, spec, status = node.metadata, node.spec, node.status
-    assert metadata is not None and metadata.name is not None
-    conditions = (status and status.conditions) or ()
-    taints = (spec and spec.taints) or ()
+def described(node: Object) -> Node:
+    """A Node of the API, as far as an agreement is concerned."""
+    spec = spec_of(node)
     return Node(
-        name=metadata.name,
-        labels=metadata.labels or {},
-        allocatable=_amounts((status and status.allocatable) or {}),
-        taints=tuple(NodeTaint(it.key, it.value or "", it.effect) for it in taints),
-        ready=any(it.type == "Ready" and it.status == "True" for it in conditions),
-        cordoned=bool(spec and spec.unschedulable),
+        name=name_of(node),
+        labels=labels_of(node),
+        allocatable=_amounts(status_of(node).get("allocatable") or {}),
+        taints=tuple(NodeTaint(it["key"], it.get("value") or "", it["effect"]) for it in spec.get("taints") or ()),
+        ready=is_true(node, "Ready"),
+        cordoned=bool(spec.get("unschedulable")),
     )
 
 

@@ -17,9 +17,10 @@ from lightkube import Client
 from lightkube.config.client_adapter import Client as http_client
 from lightkube.config.client_adapter import ConnectionParams
 
+from .listing import PAGE
+
 QUIET = 5.0  # seconds without a word after which the connection is made anew; so long may `close` take
 AGAIN = 0.5  # seconds before another attempt where the server does not answer
-PAGE = 500
 
 Object = Mapping[str, Any]
 

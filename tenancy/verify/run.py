@@ -19,6 +19,7 @@ import httpx2
 from lightkube import ApiError, Client
 
 from ..agreement.plan import Plan
+from ..cluster.listing import Unreadable
 from .checks.model import Check, Scheduler
 from .evidence.model import Event, Outcome, Run, Verdict
 from .play import Clock, Patience, Silence, Stopped, play
@@ -98,6 +99,8 @@ class _Run:
                 return self.play(check, stage, heed_silence=True)
         except Stopped:
             return self.not_run(check, STOPPED, started)
+        except Unreadable as error:
+            return self.not_run(check, str(error), started)
         except ApiError as error:
             return self.not_run(check, f"the cluster refused: {error.status.message}", started)
         except httpx2.HTTPError as error:

@@ -11,11 +11,11 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from lightkube.resources.core_v1 import Node as NodeObject
 
 from tenancy.cluster.clients import connect
+from tenancy.cluster.listing import PAGE
 from tenancy.cluster.nodes import Node, NodeTaint
-from tenancy.cluster.read_nodes import PAGE, Unreadable, described
+from tenancy.cluster.read_nodes import Unreadable, described
 from tenancy.cluster.read_nodes import read as read_all
 
 REAL: dict[str, Any] = {
@@ -47,7 +47,7 @@ REAL: dict[str, Any] = {
 
 
 def read(node: dict[str, Any]) -> Node:
-    return described(NodeObject.from_dict(node, lazy=False))
+    return described(node)
 
 
 def test_a_node_of_a_real_cluster() -> None:

@@ -21,13 +21,6 @@ def queue(gpus: str) -> dict[str, Any]:
     return {"status": {"allocated": {"nvidia.com/gpu": gpus, "cpu": "999"}}}
 
 
-def test_rows_say_what_is_used_lent_and_borrowed() -> None:
-    it = plan(LAB)
-    uses = {"training": Use(4), "research": Use(14), "inference": Use(0)}
-    rows = {row.team: (row.used, row.lent, row.borrowed) for row in usage._rows(it, it.flavors[0], uses)}
-    assert rows == {"training": (4, 6, 0), "research": (14, 0, 6), "inference": (0, 0, 0)}
-
-
 def test_kueues_usage_is_of_the_flavors_own_resource_by_place() -> None:
     queues = {"a": clusterqueue("6"), "a-prod": clusterqueue("10"), "b": clusterqueue("3", "other")}
     assert usage.kueue_uses(plan(PROD), queues) == {("a", "gpu"): Use(regular=6, prod=10)}

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lightkube.resources.core_v1 import Node as NodeObject
 from samples import plan
 from strategies import agreements, as_agreement
 
@@ -57,10 +56,7 @@ Change = Callable[[Node], Node]
 
 def as_agreed(of: Plan = PLAN) -> dict[str, Node]:
     """The nodes of the lab for a plan: exactly what is agreed."""
-    return {
-        it.name: replace(it, ready=True)
-        for it in (described(NodeObject.from_dict(it, lazy=False)) for it in lab_nodes(of))
-    }
+    return {it.name: replace(it, ready=True) for it in (described(it) for it in lab_nodes(of))}
 
 
 def after(change: Change, *names: str) -> Report:

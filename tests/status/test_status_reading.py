@@ -8,17 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from lightkube.models.core_v1 import EventSeries, ObjectReference
-from lightkube.models.meta_v1 import ObjectMeta
-from lightkube.resources.core_v1 import Event, Namespace
 from samples import LAB, ONE_FLAVOR, plan
 
 from tenancy.agreement.plan import Plan
-from tenancy.cluster.clients import ClusterQueue, Cohort, KaiQueue, LocalQueue, ResourceFlavor, Workload
-from tenancy.cluster.usage import NotThere
+from tenancy.cluster.listing import NotThere
+from tenancy.cluster.queues import of_teams
 from tenancy.objects import kai, kueue
 from tenancy.objects.identity import RUN_LABEL
-from tenancy.objects.schedulers import Place
+from tenancy.objects.schedulers import Place, Scheduler
 from tenancy.quota.lending import Use
 from tenancy.status import Kind
 from tenancy.status.reading import kueue as of_kueue
@@ -26,7 +23,6 @@ from tenancy.status.reading.ask import Asked, Read
 from tenancy.status.reading.objects import changed, changes
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-KINDS = {"ClusterQueue": ClusterQueue, "Cohort": Cohort, "ResourceFlavor": ResourceFlavor, "Queue": KaiQueue}
 # Two kinds of GPUs and CPUs; jobs name a GPU flavor by its label.
 FLAVORS = """
 [cluster]
@@ -54,33 +50,31 @@ prod = { small = 4 }
 class Cluster(Asked):
     """Answers from a table of objects by kind; a kind whose entry is a sentence may not be read."""
 
-    def __init__(self, objects: dict[Any, Any]) -> None:
+    def __init__(self, objects: dict[str, Any]) -> None:
         super().__init__(client=None, at=NOW)  # type: ignore[arg-type]
         self.objects = objects
 
-    def must(self, kind: Any, **options: Any) -> list[Any]:
+    def must(self, kind: str, **_: Any) -> list[Any]:
         found = self.objects.get(kind, [])
         if isinstance(found, str):
             raise NotThere(found)
         return list(found)
 
 
-def cluster(it: Plan, **jobs: Any) -> dict[Any, Any]:
+def cluster(it: Plan) -> dict[str, Any]:
     """The agreement as it should be, with a LocalQueue `default` (and `prod`) in a namespace for each team."""
-    made: dict[Any, Any] = {kind: [] for kind in KINDS.values()}
+    made: dict[str, Any] = {}
     for body in kueue.objects(it):
-        if body["kind"] in KINDS:
-            made[KINDS[body["kind"]]].append(KINDS[body["kind"]].from_dict(deepcopy(body)))
-    queues = {name: place for name, (_, place) in of_kueue.kueue_places(it).items()}
-    made[LocalQueue] = [
-        LocalQueue.from_dict({
-            "metadata": {"name": "prod" if place is Place.PROD else "default", "namespace": name.removesuffix("-prod")},
+        made.setdefault(body["kind"], []).append(deepcopy(body))
+    made["LocalQueue"] = [
+        {
+            "metadata": {"name": "prod" if queue.prod else "default", "namespace": name.removesuffix("-prod")},
             "spec": {"clusterQueue": name},
-        })
-        for name, place in queues.items()
-    ]  # fmt: skip
-    made[Namespace] = [
-        Namespace(metadata=ObjectMeta(name=f"ns-{it.name}", labels={"tenancy.dev/team": it.name})) for it in it.teams
+        }
+        for name, queue in of_teams(it, Scheduler.KUEUE).items()
+    ]
+    made["Namespace"] = [
+        {"metadata": {"name": f"ns-{team.name}", "labels": {"tenancy.dev/team": team.name}}} for team in it.teams
     ]
     return made
 
@@ -108,14 +102,14 @@ def workload(
         {"type": kind, "status": so, "reason": reason, "message": f"{reason} it says", "lastTransitionTime": ago(when)}
         for kind, so, reason, when in conditions
     ]
-    return Workload.from_dict({
+    return {
         "metadata": {
             "name": f"job-{name}-1a2b", "namespace": team, "uid": f"{team}-{name}", "creationTimestamp": ago(minutes),
             "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": "u"}],
         },
         "spec": {"queueName": queue, "active": active, "podSets": [{"name": "main", "count": pods, "template": template}]},
         "status": {"conditions": told, **status},
-    })  # fmt: skip
+    }  # fmt: skip
 
 
 def event(
@@ -126,21 +120,23 @@ def event(
     count: int = 0,
     space: str = "a",
     message: str = "",
-) -> Event:
-    when = NOW - timedelta(minutes=minutes)
-    return Event(
-        involvedObject=ObjectReference(kind="Workload", uid=uid, name="job-gone-1a2b", namespace=space),
-        metadata=ObjectMeta(name=f"{uid}-{minutes}", namespace=space),
-        reason=reason,
-        message=message,
-        eventTime=when,
-        series=EventSeries(count=count, lastObservedTime=when) if count else None,
-    )
+) -> dict[str, Any]:
+    when = ago(minutes)
+    return {
+        "involvedObject": {"kind": "Workload", "uid": uid, "name": "job-gone-1a2b", "namespace": space},
+        "metadata": {"name": f"{uid}-{minutes}", "namespace": space},
+        "reason": reason,
+        "message": message,
+        "eventTime": when,
+        "series": {"count": count, "lastObservedTime": when} if count else None,
+    }
 
 
 def read(it: Plan, **more: list[Any]) -> tuple[Read, list[str]]:
     there = cluster(it)
-    there |= {{"workloads": Workload, "events": Event, "local": LocalQueue}[key]: some for key, some in more.items()}
+    there |= {
+        {"workloads": "Workload", "events": "Event", "local": "LocalQueue"}[key]: some for key, some in more.items()
+    }
     asked = Cluster(there)
     return of_kueue.read(asked, it), asked.unread
 
@@ -213,7 +209,7 @@ def test_jobs_of_a_run_of_verify_are_no_strangers() -> None:
         "spec": {"clusterQueue": "verify-x-a"},
     }
     it = plan(FLAVORS)
-    local = [*cluster(it)[LocalQueue], LocalQueue.from_dict(queue)]
+    local = [*cluster(it)["LocalQueue"], queue]
     found, unread = read(it, workloads=[workload("verify-x"), workload("elsewhere")], local=local)
     assert not found.waiting and unread == ["1 of the jobs that wait name a queue that is not the agreement's"]
 
@@ -245,7 +241,7 @@ def stopped(count: int, when: float = 5, **more: Any) -> Any:
     )
 
 
-def evicted(*workloads: Any, events: list[Event] | None = None) -> list[tuple[str, str, int, str]]:
+def evicted(*workloads: Any, events: list[Any] | None = None) -> list[tuple[str, str, int, str]]:
     found, _ = read(plan(LAB), workloads=list(workloads), events=events or [])
     return [(it.team, it.flavor, it.times, it.why) for it in found.evictions]
 
@@ -282,20 +278,20 @@ def test_a_cluster_that_is_as_agreed_has_nothing_short() -> None:
         assert not found.shorts and not unread
 
 
-def alter(there: dict[Any, Any], kind: Any, name: str, change: Any) -> dict[Any, Any]:
+def alter(there: dict[str, Any], kind: str, name: str, change: Any) -> dict[str, Any]:
     for one in there[kind]:
-        if one.metadata.name == name:
+        if one["metadata"]["name"] == name:
             change(one)
     return there
 
 
-def shorts(it: Plan, there: dict[Any, Any]) -> list[tuple[str, str, str, str]]:
+def shorts(it: Plan, there: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     return [(one.kind.value, one.team, one.flavor, one.why) for one in of_kueue.read(Cluster(there), it).shorts]
 
 
 def test_a_stopped_queue_is_short_with_the_way_back() -> None:
     it = plan(FLAVORS)
-    there = alter(cluster(it), ClusterQueue, "b-prod", lambda one: one["spec"].update(stopPolicy="HoldAndDrain"))
+    there = alter(cluster(it), "ClusterQueue", "b-prod", lambda one: one["spec"].update(stopPolicy="HoldAndDrain"))
     (short,) = of_kueue.read(Cluster(there), it).shorts
     assert (short.kind, short.team, short.flavor) == (Kind.STOPPED, "b", "")
     assert (
@@ -308,8 +304,8 @@ def test_a_stopped_queue_is_short_with_the_way_back() -> None:
 def test_a_missing_queue_is_the_teams_and_a_missing_cohort_everybodys() -> None:
     it = plan(FLAVORS)
     there = cluster(it)
-    there[ClusterQueue] = [one for one in there[ClusterQueue] if one.metadata.name != "a"]
-    there[Cohort] = [one for one in there[Cohort] if one.metadata.name != "lab"]
+    there["ClusterQueue"] = [one for one in there["ClusterQueue"] if one["metadata"]["name"] != "a"]
+    there["Cohort"] = [one for one in there["Cohort"] if one["metadata"]["name"] != "lab"]
     assert shorts(it, there) == [
         ("missing", "", "", "Cohort/lab is not on the cluster"),
         ("missing", "a", "", "ClusterQueue/a is not on the cluster"),
@@ -326,15 +322,15 @@ def test_a_number_that_somebody_changed_is_named_with_the_one_agreed() -> None:
     def limited(one: Any) -> None:
         one["spec"]["resourceGroups"][0]["flavors"][0]["resources"][2]["borrowingLimit"] = "0"
 
-    changed_queue = alter(cluster(it), ClusterQueue, "a", less)
+    changed_queue = alter(cluster(it), "ClusterQueue", "a", less)
     assert shorts(it, changed_queue) == [
         ("changed", "a", "large", "ClusterQueue/a is not as agreed: large nvidia.com/gpu nominalQuota 2 instead of 8")
     ]
-    changed_cohort = alter(cluster(it), Cohort, "b", limited)
+    changed_cohort = alter(cluster(it), "Cohort", "b", limited)
     assert shorts(it, changed_cohort) == [
         ("changed", "b", "small", "Cohort/b is not as agreed: small nvidia.com/gpu borrowingLimit 0 instead of none")
     ]
-    selector = alter(cluster(it), ResourceFlavor, "small", lambda one: one["spec"]["nodeLabels"].update(product="x"))
+    selector = alter(cluster(it), "ResourceFlavor", "small", lambda one: one["spec"]["nodeLabels"].update(product="x"))
     assert shorts(it, selector) == [
         ("changed", "", "small", "ResourceFlavor/small is not as agreed: nodeLabels product x instead of small")
     ]
@@ -365,8 +361,8 @@ def test_without_a_queue_of_the_agreement_there_is_no_status() -> None:
 
 def test_what_may_not_be_read_is_said_and_the_rest_is_shown() -> None:
     it = plan(LAB)
-    there = cluster(it) | {Workload: "no: workloads", Cohort: "no: cohorts", Event: "no: events"}
-    there[ClusterQueue][1]["status"] = {
+    there = cluster(it) | {"Workload": "no: workloads", "Cohort": "no: cohorts", "Event": "no: events"}
+    there["ClusterQueue"][1]["status"] = {
         "flavorsUsage": [{"name": "gpu", "resources": [{"name": "nvidia.com/gpu", "total": "8"}]}]
     }
     asked = Cluster(there)
@@ -378,5 +374,7 @@ def test_what_may_not_be_read_is_said_and_the_rest_is_shown() -> None:
 def test_a_plan_without_flavors_of_its_name_is_no_error() -> None:
     made = plan(ONE_FLAVOR + "[teams.a]\nguaranteed = 8\n")
     there = cluster(made)
-    there[ClusterQueue][0]["status"] = {"flavorsUsage": [{"name": "old", "resources": [{"name": "cpu", "total": "1"}]}]}
+    there["ClusterQueue"][0]["status"] = {
+        "flavorsUsage": [{"name": "old", "resources": [{"name": "cpu", "total": "1"}]}]
+    }
     assert of_kueue.read(Cluster(there), made).uses == {}

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from why_cases import CASES, NAMES, answer, case
 
+from tenancy.cluster.requests import of_pod
 from tenancy.status.why import NotFound, Snapshot, Wanted, explain, text
-from tenancy.status.why.amounts import amount_in_words, of_pod
+from tenancy.status.why.amounts import amount_in_words
 from tenancy.status.why.find import find
 from tenancy.status.why.history import BY, UID
 from tenancy.status.why.reasons import match

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from lightkube import Client
-
 from ...agreement.plan import Plan
 from ...cluster import read_nodes as nodes
+from ...cluster.clients import Client
 from ...review.nodes import Report, compare
 from .. import Seen
 from . import kai, kueue

@@ -12,22 +12,31 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import ceil
-from typing import Any
-
-from lightkube.generic_resource import create_namespaced_resource
-from lightkube.resources.core_v1 import Pod
 
 from ...agreement.plan import Plan
-from ...cluster.clients import KaiQueue
-from ...cluster.usage import NotThere, kai_places, kai_uses
+from ...cluster.fields import (
+    NONE,
+    Object,
+    annotations_of,
+    condition,
+    event_count,
+    labels_of,
+    name_of,
+    namespace_of,
+    owner_of,
+    spec_of,
+)
+from ...cluster.jobs import KAI_QUEUE, Job, of_pods
+from ...cluster.listing import NotThere
+from ...cluster.queues import Queue, by_name, of_teams
+from ...cluster.requests import ZERO
+from ...cluster.usage import kai_uses
 from ...objects import kai
-from ...objects.schedulers import Place
-from ...review.diff.running import POD_GROUP, QUEUE_LABEL, asks
+from ...objects.schedulers import Scheduler
+from ...text.quantity import whole
 from .. import Eviction, Short, Waiting
 from . import objects
-from .ask import Asked, Read, times
-
-PodGroup = create_namespaced_resource("scheduling.run.ai", "v2alpha2", "PodGroup", "podgroups")
+from .ask import Asked, Read
 
 GANG_SIZE, ACTION = (
     "num-evicted-pods",
@@ -40,80 +49,81 @@ def read(asked: Asked, plan: Plan) -> Read:
     """Raises NotThere where the cluster has none of the agreement's queues, or does not let us read them."""
     if why := kai.refusal(plan):
         raise NotThere(f"KAI has no queues for this agreement: {why}")
-    queues = {str(it.metadata.name): it for it in asked.must(KaiQueue)}
-    places = kai_places(plan)
-    if not queues.keys() & places.keys():
+    queues = by_name(asked.must("Queue"))
+    teams = of_teams(plan, Scheduler.KAI)
+    if not queues.keys() & teams.keys():
         raise NotThere(
-            f"the cluster has no Queue of this agreement ({', '.join(list(places)[:3])}…): run pulumi up, or tenancy render and "
+            f"the cluster has no Queue of this agreement ({', '.join(list(teams)[:3])}…): run pulumi up, or tenancy render and "
             "kubectl apply --server-side"
         )
     return Read(
         uses=kai_uses(plan, queues),
-        waiting=tuple(_waiting(asked, plan, places)),
-        evictions=tuple(_evictions(asked, plan, places)),
+        waiting=tuple(_waiting(asked, plan, teams)),
+        evictions=tuple(_evictions(asked, plan, teams)),
         shorts=tuple(_shorts(plan, queues)),
     )
 
 
-def _waiting(asked: Asked, plan: Plan, places: Mapping[str, tuple[str, str, Place]]) -> Iterator[Waiting]:
-    groups: dict[tuple[str, str], list[Any]] = defaultdict(list)
-    pods = asked.may(
-        Pod,
-        "jobs that wait are not known",
-        namespace="*",
-        labels={QUEUE_LABEL: None},
-        fields={"status.phase": "Pending"},
-    )
-    for pod in pods:
-        if not pod.spec.nodeName and not pod.metadata.deletionTimestamp and pod.metadata.labels[QUEUE_LABEL] in places:
-            name = (pod.metadata.annotations or {}).get(POD_GROUP, pod.metadata.name)
-            groups[pod.metadata.namespace, name].append(pod)
-    for (namespace, name), some in groups.items():
-        first = min(some, key=lambda it: it.metadata.creationTimestamp)
-        team, flavor, place = places[first.metadata.labels[QUEUE_LABEL]]
-        owner = next(iter(first.metadata.ownerReferences or ()), None)
+def _waiting(asked: Asked, plan: Plan, teams: Mapping[str, Queue]) -> Iterator[Waiting]:
+    pods = asked.may("Pod", "jobs that wait are not known", labels=KAI_QUEUE, fields="status.phase=Pending")
+    waiting = [
+        pod
+        for pod in pods
+        if not spec_of(pod).get("nodeName")
+        and "deletionTimestamp" not in pod["metadata"]
+        and labels_of(pod)[KAI_QUEUE] in teams
+    ]
+    for job in of_pods(waiting, teams):
+        if (queue := job.queue) is None or queue.team is None:
+            continue
+        resource = plan.flavor[queue.flavor].resource
         yield Waiting(
-            team=team,
-            flavor=flavor,
-            place=place,
-            units=sum(asks(pod, plan.flavor[flavor].resource) for pod in some),
-            since=first.metadata.creationTimestamp,
-            name=f"{namespace}/{owner.name if owner else name if len(some) > 1 else first.metadata.name}",
-            why=_why(first),
+            team=queue.team,
+            flavor=queue.flavor,
+            place=queue.place,
+            units=whole(job.wants().get(resource, ZERO)),
+            since=job.since,
+            name=f"{job.namespace}/{_name(job)}",
+            why=_why(job.first),
         )
 
 
-def _why(pod: Pod) -> str:
-    told = (pod.status and pod.status.conditions) or ()
-    return next((it.message or "" for it in told if it.type == "PodScheduled" and it.status == "False"), "")
+def _name(job: Job) -> str:
+    """The owner's; a gang that nobody owns goes by its PodGroup."""
+    return job.group if not owner_of(job.first) and len(job.bodies) > 1 else job.name
 
 
-def _evictions(asked: Asked, plan: Plan, places: Mapping[str, tuple[str, str, Place]]) -> Iterator[Eviction]:
-    events = [it for it in asked.events("PodGroup") if it.reason == "Evict"]
+def _why(pod: Object) -> str:
+    said = condition(pod, "PodScheduled")
+    return str(said.get("message") or "") if said.get("status") == "False" else ""
+
+
+def _evictions(asked: Asked, plan: Plan, queues: Mapping[str, Queue]) -> Iterator[Eviction]:
+    events = [it for it in asked.events("PodGroup") if it.get("reason") == "Evict"]
     if not events:
         return
-    groups = {
-        (it.metadata.namespace, it.metadata.name): (it["spec"].get("queue"), it)
-        for it in asked.may(PodGroup, "whose jobs were stopped is not known", namespace="*")
-    }
+    found = asked.may("PodGroup", "whose jobs were stopped is not known")
+    groups = {(namespace_of(it), name_of(it)): it for it in found}
     teams = asked.teams(plan.team_label)
-    stops: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
+    evicted: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
     why: dict[tuple[str, str], str] = {}
     for event in events:
-        key = event.involvedObject.namespace or "", event.involvedObject.name or ""
-        told = event.metadata.annotations or {}
-        size = told.get(GANG_SIZE, "1")
-        stops[key] += Fraction(times(event), int(size) if size.isdecimal() and int(size) else 1)
-        why[key] = WHY.get(told.get(ACTION, "").lower(), told.get(ACTION, ""))
-    for key, count in stops.items():
-        queue, group = groups.get(key, ("", None))
-        team, flavor, _ = places.get(queue or "", (teams.get(key[0], ""), "", Place.REGULAR))
-        owner = next(iter(group.metadata.ownerReferences or ()), None) if group else None
+        about, noted = event.get("involvedObject") or NONE, annotations_of(event)
+        key = str(about.get("namespace") or ""), str(about.get("name") or "")
+        size = noted.get(GANG_SIZE, "1")
+        evicted[key] += Fraction(event_count(event), int(size) if size.isdecimal() and int(size) else 1)
+        why[key] = WHY.get(noted.get(ACTION, "").lower(), noted.get(ACTION, ""))
+    for (namespace, name), count in evicted.items():
+        group = groups.get((namespace, name))
+        queue = queues.get(str(spec_of(group).get("queue") or "")) if group else None
+        team, flavor = (queue.team, queue.flavor) if queue else (teams.get(namespace, ""), "")
+        owner = owner_of(group) if group else None
         if team in plan.team:
-            yield Eviction(team, flavor, f"{key[0]}/{owner.name if owner else key[1]}", ceil(count), why[key])
+            job = f"{namespace}/{owner['name'] if owner else name}"
+            yield Eviction(team or "", flavor, job, ceil(count), why[namespace, name])
 
 
-def _shorts(plan: Plan, queues: Mapping[str, Mapping[str, Any]]) -> Iterator[Short]:
+def _shorts(plan: Plan, queues: Mapping[str, Object]) -> Iterator[Short]:
     owners = {
         body["metadata"]["name"]: (team.name, flavor.name)
         for team in plan.teams

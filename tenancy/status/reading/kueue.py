@@ -14,22 +14,34 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
-
-from lightkube.resources.core_v1 import Event
 
 from ...agreement.plan import Plan
-from ...cluster.clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
-from ...cluster.usage import NotThere, kueue_places, kueue_uses
+from ...cluster.fields import (
+    NONE,
+    Object,
+    changed,
+    condition,
+    created,
+    event_count,
+    is_true,
+    labels_of,
+    namespace_of,
+    spec_of,
+    status_of,
+)
+from ...cluster.jobs import Job, JobState, of_workload
+from ...cluster.listing import NotThere
+from ...cluster.queues import Queue, by_name, local_queues, of_teams
+from ...cluster.requests import ZERO
+from ...cluster.usage import kueue_uses
 from ...objects import kueue
 from ...objects.identity import RUN_LABEL
-from ...objects.schedulers import Place
+from ...objects.schedulers import Scheduler
 from ...quota.lending import Use
+from ...text.quantity import whole
 from .. import Eviction, Kind, Short, Waiting
 from . import objects
-from .ask import HOUR, Asked, Read, asks, conditions, moment, times, whole
-
-Object = Mapping[str, Any]
+from .ask import HOUR, Asked, Read
 
 # Reasons of QuotaReserved by which a job would not start on an empty cluster either (apis/kueue/v1beta2, since 0.19).
 OWN_FAULT = {"NoMatchingFlavor", "ExceedsMaxQuota", "Misconfigured", "AdmissionGated"}
@@ -58,15 +70,15 @@ EVICTED_BY = "EvictedDueTo"  # begins the reason of an event
 
 def read(asked: Asked, plan: Plan) -> Read:
     """Raises NotThere where the cluster has none of the agreement's queues, or does not let us read them."""
-    queues = {str(it.metadata.name): it for it in asked.must(ClusterQueue)}
-    places = kueue_places(plan)
-    if not queues.keys() & places.keys():
+    queues = by_name(asked.must("ClusterQueue"))
+    teams = of_teams(plan, Scheduler.KUEUE)
+    if not queues.keys() & teams.keys():
         raise NotThere(
-            f"the cluster has no ClusterQueue of this agreement ({', '.join(list(places)[:3])}…): run pulumi up, or tenancy render "
+            f"the cluster has no ClusterQueue of this agreement ({', '.join(list(teams)[:3])}…): run pulumi up, or tenancy render "
             "and kubectl apply --server-side"
         )
     uses = kueue_uses(plan, queues)
-    jobs = _Jobs(asked, plan, places, uses)
+    jobs = _Jobs(asked, plan, teams, uses)
     return Read(
         uses=uses,
         waiting=tuple(jobs.waiting()),
@@ -80,163 +92,117 @@ def read(asked: Asked, plan: Plan) -> Read:
 
 
 class _Jobs:
-    """Every Workload of the agreement's queues."""
+    """Every Workload, and which of them are in the agreement's queues."""
 
     def __init__(
-        self,
-        asked: Asked,
-        plan: Plan,
-        places: Mapping[str, tuple[str, Place]],
-        uses: Mapping[tuple[str, str], Use],
+        self, asked: Asked, plan: Plan, teams: Mapping[str, Queue], uses: Mapping[tuple[str, str], Use]
     ) -> None:
-        self.asked, self.plan, self.places, self.uses = asked, plan, places, uses
-        found = asked.may(LocalQueue, "which queue a job waits in is not known", namespace="*")
-        self.local = {(it.metadata.namespace, it.metadata.name): it["spec"]["clusterQueue"] for it in found}
-        self.of_runs = {it.metadata.namespace for it in found if RUN_LABEL in (it.metadata.labels or {})}
+        self.asked, self.plan, self.uses = asked, plan, uses
+        found = asked.may("LocalQueue", "which queue a job waits in is not known")
+        local = local_queues(found)
+        self.of_runs = {namespace_of(it) for it in found if RUN_LABEL in labels_of(it)}
         """Namespaces in which `verify` is at work, on copies of queues."""
-        self.workloads = asked.may(Workload, "jobs that wait and evictions are not known", namespace="*")
+        workloads = asked.may("Workload", "jobs that wait and evictions are not known")
+        self.jobs = [of_workload(it, teams, local) for it in workloads]
 
     def waiting(self) -> Iterator[Waiting]:
         strangers = 0
-        for it in self.workloads:
-            told = conditions(it)
-            if _is(told, "QuotaReserved") or _is(told, "Finished") or it["spec"].get("active") is False:
+        for job in self.jobs:
+            if job.state is not JobState.PENDING:
                 continue
-            if (place := self._place(it)) is None:
-                strangers += it.metadata.namespace not in self.of_runs
+            if job.queue is None:
+                strangers += job.namespace not in self.of_runs
                 continue
-            reserved = told.get("QuotaReserved", {})
-            yield self._waiting(it, place, _since(it, told), reserved)
+            yield self._waiting(job, job.queue, job.since, condition(job.first, "QuotaReserved"))
         if strangers:
             self.asked.unread.append(f"{strangers} of the jobs that wait name a queue that is not the agreement's")
 
     def held_up(self) -> Iterator[Waiting]:
         """What Kueue's waitForPodsReady says; without it there is no such condition."""
-        for it in self.workloads:
-            told, place = conditions(it), self._place(it)
-            ready = told.get("PodsReady", {})
-            if place and _is(told, "Admitted") and not _is(told, "Evicted") and ready.get("status") == "False":
+        for job in self.jobs:
+            ready, evicted = condition(job.first, "PodsReady"), is_true(job.first, "Evicted")
+            if job.queue and is_true(job.first, "Admitted") and not evicted and ready.get("status") == "False":
                 # The condition is there before a job has quota.
-                since = max(moment(one["lastTransitionTime"]) for one in (ready, told["Admitted"]))
-                yield self._waiting(it, place, since, ready)
+                times = (changed(job.first, kind) for kind in ("PodsReady", "Admitted"))
+                yield self._waiting(job, job.queue, max(it for it in times if it), ready)
 
     def evictions(self) -> Iterator[Eviction]:
-        events: dict[str, list[Event]] = defaultdict(list)
+        events: dict[str, list[Object]] = defaultdict(list)
         for event in self.asked.events("Workload"):
-            if (event.reason or "").startswith(EVICTED_BY) and event.involvedObject.uid:
-                events[event.involvedObject.uid].append(event)
-        for it in self.workloads:
-            its = events.pop(it.metadata.uid or "", [])
-            place = self._place(it)
-            if place and (count := self._stopped(it, its)):
-                yield Eviction(place[0], self._flavor(it, place[0])[0], _name(it), count, _why(it, its))
+            uid = _about(event).get("uid")
+            if str(event.get("reason") or "").startswith(EVICTED_BY) and uid:
+                events[str(uid)].append(event)
+        for job in self.jobs:
+            its = events.pop(job.uid, [])
+            if job.queue and job.queue.team and (count := self._evicted(job, its)):
+                yield Eviction(job.queue.team, self._flavor(job, job.queue)[0], str(job), count, _why(job.first, its))
         teams = self.asked.teams(self.plan.team_label) if events else {}
         for its in events.values():
-            about = its[0].involvedObject
-            team = teams.get(about.namespace or "", "")
+            about = _about(its[0])
+            team = teams.get(about.get("namespace") or "", "")
             if team in self.plan.team:
-                count = sum(map(times, its))
-                yield Eviction(team, "", f"{about.namespace}/{about.name}", count, _why({}, its))
+                count = sum(map(event_count, its))
+                yield Eviction(team, "", f"{about.get('namespace')}/{about.get('name')}", count, _why(NONE, its))
 
-    def _stopped(self, it: Any, events: Iterable[Event]) -> int:
+    def _evicted(self, job: Job, events: Iterable[Object]) -> int:
         """How often within the hour."""
-        told = sum(map(times, events))
-        evicted = conditions(it).get("Evicted", {})
-        if evicted.get("status") == "True" and self.asked.at - moment(evicted["lastTransitionTime"]) <= HOUR:
+        told = sum(map(event_count, events))
+        last = changed(job.first, "Evicted") if is_true(job.first, "Evicted") else None
+        if last and self.asked.at - last <= HOUR:
             told = max(told, 1)
-        stats = (it.get("status") or {}).get("schedulingStats")
+        stats = status_of(job.first).get("schedulingStats")
         if stats is None:  # an older Kueue does not count
             return told
         ever = sum(int(one["count"]) for one in stats.get("evictions") or ())
-        return ever if self.asked.at - it.metadata.creationTimestamp <= HOUR else min(told, ever)
+        made = created(job.first)
+        return ever if made and self.asked.at - made <= HOUR else min(told, ever)
 
-    def _place(self, it: Any) -> tuple[str, Place] | None:
-        admission = (it.get("status") or {}).get("admission") or {}
-        local = self.local.get((it.metadata.namespace, it["spec"].get("queueName")), "")
-        return self.places.get(admission.get("clusterQueue") or local)
-
-    def _waiting(self, it: Any, place: tuple[str, Place], since: datetime, condition: Object) -> Waiting:
-        flavor, units = self._flavor(it, place[0])
+    def _waiting(self, job: Job, queue: Queue, since: datetime, condition: Object) -> Waiting:
+        flavor, units = self._flavor(job, queue)
         return Waiting(
-            team=place[0],
+            team=queue.team or "",
             flavor=flavor,
-            place=place[1],
+            place=queue.place,
             units=units,
             since=since,
-            name=_name(it),
+            name=str(job),
             why=str(condition.get("message") or ""),
             own_fault=condition.get("reason") in OWN_FAULT,
         )
 
-    def _flavor(self, it: Any, team: str) -> tuple[str, int]:
+    def _flavor(self, job: Job, queue: Queue) -> tuple[str, int]:
         """The flavor that a job has, or waits for, and the units of it; empty where it fits none."""
-        admission = (it.get("status") or {}).get("admission") or {}
-        for pods in admission.get("podSetAssignments") or ():
-            for resource, name in (pods.get("flavors") or {}).items():
-                if name in self.plan.flavor and self.plan.flavor[name].resource == resource:
-                    return name, sum(
-                        whole((one.get("resourceUsage") or {}).get(resource)) for one in admission["podSetAssignments"]
-                    )
-        wanted = _wanted(it)
+        for name, held in job.holds.items():
+            if (flavor := self.plan.flavor.get(name)) and flavor.resource in held:
+                return name, whole(held[flavor.resource])
+        wanted = job.wants()
         devices = {flavor.resource for flavor in self.plan.flavors if flavor.unit != "cpu"} & wanted.keys()
         fits = []
         for flavor in self.plan.flavors:
-            of_it = wanted.get(flavor.resource, 0)
-            if of_it and (flavor.unit != "cpu" or not devices) and _selects(it, flavor.node_labels):
+            units = whole(wanted.get(flavor.resource, ZERO))
+            allowed = all(pods.allows(flavor.node_labels) for pods in job.pod_sets)
+            if units and (flavor.unit != "cpu" or not devices) and allowed:
+                team = queue.team or ""
                 share, use = self.plan.team[team].shares[flavor.name], self.uses.get((team, flavor.name), Use())
-                fits.append((share.guaranteed - use.total < of_it, not share.guaranteed, flavor.name, of_it))
+                fits.append((share.guaranteed - use.total < units, not share.guaranteed, flavor.name, units))
         if not fits:
             return "", 0
         _, _, name, units = min(fits, key=lambda one: one[:2])
         return name, units
 
 
-def _is(told: Mapping[str, Object], kind: str) -> bool:
-    return told.get(kind, {}).get("status") == "True"
+def _about(event: Object) -> Object:
+    return event.get("involvedObject") or NONE
 
 
-def _since(it: Any, told: Mapping[str, Object]) -> datetime:
-    """When it was stopped last, else when it was submitted."""
-    if _is(told, "Evicted"):
-        return moment(told["Evicted"]["lastTransitionTime"])
-    created: datetime = it.metadata.creationTimestamp
-    return created
-
-
-def _name(it: Any) -> str:
-    """`namespace/job`, by the job that owns it."""
-    owner = next(iter(it.metadata.ownerReferences or ()), None)
-    return f"{it.metadata.namespace}/{owner.name if owner else it.metadata.name}"
-
-
-def _wanted(it: Any) -> dict[str, int]:
-    """What all pods of a Workload ask for: as Kueue counted it, else as its pod templates say."""
-    found: dict[str, int] = defaultdict(int)
-    for pods in (it.get("status") or {}).get("resourceRequests") or ():
-        for name, amount in (pods.get("resources") or {}).items():
-            found[name] += whole(amount)
-    if not found:
-        for pods in it["spec"].get("podSets") or ():
-            for name, amount in asks(pods["template"].get("spec") or {}):
-                found[name] += amount * pods.get("count", 1)
-    return found
-
-
-def _selects(it: Any, labels: Mapping[str, str]) -> bool:
-    """Whether its pods may have a flavor with these labels: Kueue looks only at the keys that the flavor has."""
-    selectors = [
-        (pods["template"].get("spec") or {}).get("nodeSelector") or {} for pods in it["spec"].get("podSets") or ()
-    ]
-    return all(selector.get(key, value) == value for selector in selectors for key, value in labels.items())
-
-
-def _why(it: Object, events: Iterable[Event]) -> str:
-    told = conditions(it)
-    reasons = [told[kind]["reason"] for kind in ("Preempted", "Evicted") if _is(told, kind)]
+def _why(workload: Object, events: Iterable[Object]) -> str:
+    """`workload` is empty where it is gone."""
+    reasons = [condition(workload, kind)["reason"] for kind in ("Preempted", "Evicted") if is_true(workload, kind)]
     for event in events:
-        reasons += [reason for words, reason in IN_WORDS.items() if words in (event.message or "")][:1]
-        reasons.append((event.reason or "").removeprefix(EVICTED_BY))
-    stats = ((it.get("status") or {}).get("schedulingStats") or {}).get("evictions") or ()
+        message = event.get("message") or ""
+        reasons += [reason for words, reason in IN_WORDS.items() if words in message][:1]
+        reasons.append(str(event.get("reason") or "").removeprefix(EVICTED_BY))
+    stats = (status_of(workload).get("schedulingStats") or NONE).get("evictions") or ()
     reasons += [one["reason"] for one in stats]
     known = [reason for reason in reasons if reason in WHY]
     return WHY[known[0]] if known else (reasons[0] if reasons else "")
@@ -247,16 +213,17 @@ def _why(it: Object, events: Iterable[Event]) -> str:
 
 def _shorts(asked: Asked, plan: Plan, queues: Mapping[str, Object]) -> Iterator[Short]:
     there: dict[str, Mapping[str, Object]] = {"ClusterQueue": queues}
-    for kind in (Cohort, ResourceFlavor):
-        name = kind.__name__
-        if (found := asked.maybe(kind, f"whether each {name} is as agreed is not known")) is not None:
-            there[name] = {str(it.metadata.name): it for it in found}
-    teams = kueue_places(plan)
+    for kind in ("Cohort", "ResourceFlavor"):
+        if (found := asked.maybe(kind, f"whether each {kind} is as agreed is not known")) is not None:
+            there[kind] = by_name(found)
+    teams = of_teams(plan, Scheduler.KUEUE)
     for body in kueue.objects(plan):
         kind, name = body["kind"], body["metadata"]["name"]
         if kind not in there:
             continue
-        team = teams[name][0] if kind == "ClusterQueue" else name if kind == "Cohort" and name in plan.team else ""
+        team = name if kind == "Cohort" and name in plan.team else ""
+        if kind == "ClusterQueue":
+            team = teams[name].team or ""
         flavor = name if kind == "ResourceFlavor" else ""
         live = there[kind].get(name)
         if live is None:
@@ -269,7 +236,7 @@ def _shorts(asked: Asked, plan: Plan, queues: Mapping[str, Object]) -> Iterator[
 
 
 def _stopped(name: str, team: str, live: Object) -> Iterator[Short]:
-    policy = live["spec"].get("stopPolicy") or "None"
+    policy = spec_of(live).get("stopPolicy") or "None"
     if policy != "None":
         also = ", and those that ran were stopped" if policy == "HoldAndDrain" else ""
         remedy = f"""kubectl patch clusterqueue {name} --type merge -p '{{"spec":{{"stopPolicy":"None"}}}}'"""
@@ -277,7 +244,7 @@ def _stopped(name: str, team: str, live: Object) -> Iterator[Short]:
             Kind.STOPPED, team, "", f"ClusterQueue/{name} is stopped ({policy}): no job of it starts{also}", remedy
         )
         return
-    active = conditions(live).get("Active", {})
+    active = condition(live, "Active")
     if active.get("status") == "False":
         why = f"ClusterQueue/{name} admits nothing: {active.get('message') or active.get('reason')}"
         yield Short(Kind.INACTIVE, team, "", why)

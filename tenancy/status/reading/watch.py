@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
-from lightkube import Client
-
 from ...agreement.plan import Plan
-from ...cluster.usage import NotThere
+from ...cluster.clients import Client
+from ...cluster.listing import NotThere
 from .. import Board, board
 from . import look
 

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 
 from ...agreement.plan import Plan
-from ...objects import kai
-from ...objects.kueue import PROD_SUFFIX
+from ...cluster import jobs
+from ...cluster.jobs import JobState
+from ...cluster.queues import of_teams
+from ...objects.schedulers import Scheduler
 from ...quota.jobs import Job
-from ...text.quantity import amount as quantity
-from ...text.quantity import whole
-from .amounts import of_pod, with_part
-from .snapshot import (
-    Object,
-    Snapshot,
-    condition,
-    created,
-    is_true,
-    labels_of,
-    name_of,
-    notes_of,
-    owners_of,
-    space_of,
-    spec_of,
-    status_of,
-    time,
-    uid_of,
-)
+from .snapshot import Object, Snapshot, condition, is_true, name_of, owners_of, spec_of, status_of, time, uid_of
 
-KAI_QUEUE, KAI_GROUP = "kai.scheduler/queue", "pod-group-name"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -48,8 +31,7 @@ class Held:
 
 def queues(plan: Plan) -> dict[str, tuple[str, bool]]:
     """Team and whether it is for prod, by ClusterQueue."""
-    found = {team.name: (team.name, False) for team in plan.teams}
-    return found | {team.name + PROD_SUFFIX: (team.name, True) for team in plan.teams if team.has_prod}
+    return {name: (it.team or "", it.prod) for name, it in of_teams(plan, Scheduler.KUEUE).items()}
 
 
 def owner(workload: Object) -> tuple[str, str]:
@@ -60,66 +42,34 @@ def owner(workload: Object) -> tuple[str, str]:
 
 def of_kueue(plan: Plan, snapshot: Snapshot) -> list[Held]:
     """In the order in which they got their quota."""
-    places = queues(plan)
+    teams = of_teams(plan, Scheduler.KUEUE)
     found = []
-    for it in snapshot.of("Workload"):
-        admission = status_of(it).get("admission")
-        if not admission or not is_true(it, "QuotaReserved") or is_true(it, "Finished"):
-            continue
-        if (place := places.get(admission["clusterQueue"])) is None:
-            continue
-        kind, name = owner(it)
-        since = time(condition(it, "QuotaReserved").get("lastTransitionTime")) or EPOCH
-        job = Job(
-            namespace=space_of(it),
-            name=name,
-            kind=kind,
-            team=place[0],
-            prod=place[1],
-            units=_units(plan, admission),
-            priority=int(spec_of(it).get("priority") or 0),
-            since=since,
-            evicted=is_true(it, "Evicted"),
-            uid=uid_of(it),
-        )
-        found.append(Held(job, _first(_limit(it), _deadline(snapshot, it))))
+    for body in snapshot.of("Workload"):
+        job = jobs.of_workload(body, teams)
+        if job.queue and job.state in (JobState.ADMITTED, JobState.RUNNING, JobState.EVICTED):
+            ends = _first(_limit(body), _deadline(snapshot, body))
+            found.append(Held(jobs.in_quota(job, _resources(plan)), ends))
     return sorted(found, key=lambda one: (one.job.since, one.job.uid))
 
 
 def of_kai(plan: Plan, snapshot: Snapshot) -> list[Held]:
-    """Pods that run in a queue of the agreement, those of one job together. They have no limit that KAI knows."""
-    places = {
-        name: (team.name, flavor, name in kai.prod_queues(plan, team, flavor))
-        for flavor in plan.flavors
-        for team in plan.teams
-        for name in kai.job_queues(plan, team, flavor)
-    }
-    found: dict[tuple[str, str, str], Held] = {}
-    for pod in snapshot.of("Pod"):
-        place = places.get(labels_of(pod).get(KAI_QUEUE, ""))
-        if place is None or status_of(pod).get("phase") != "Running":
-            continue
-        team, flavor, prod = place
-        kind, name = owner(pod) if owners_of(pod) else ("Pod", notes_of(pod).get(KAI_GROUP) or name_of(pod))
-        asks = with_part(of_pod(spec_of(pod)), notes_of(pod))
-        units = whole(asks.get(flavor.resource, Fraction(0)))
-        since = time(status_of(pod).get("startTime")) or created(pod) or EPOCH
-        key = (space_of(pod), kind, name)
-        before = found.get(key)
-        held = dict(before.job.units) if before else {}
-        held[flavor.name] = held.get(flavor.name, 0) + units
-        since = min(since, before.job.since) if before else since
-        found[key] = Held(Job(space_of(pod), name, kind, team, prod, held, 0, since, uid=uid_of(pod)))
-    return sorted(found.values(), key=lambda one: (one.job.since, one.job.uid))
+    """Pods that run in a queue of the agreement, those of one owner together. They have no limit that KAI knows."""
+    running = (pod for pod in snapshot.of("Pod") if status_of(pod).get("phase") == "Running")
+    groups: dict[tuple[str, str, str], list[jobs.Job]] = defaultdict(list)
+    for job in jobs.of_pods(running, of_teams(plan, Scheduler.KAI)):
+        if job.queue:
+            named = job if owners_of(job.first) else replace(job, name=job.group)
+            groups[named.namespace, named.kind, named.name].append(named)
+    found = []
+    for several in groups.values():
+        sets = tuple(pods for job in several for pods in job.pod_sets)
+        whole = replace(several[0], pod_sets=sets, since=min(job.since for job in several), priority=0)
+        found.append(Held(jobs.in_quota(whole, _resources(plan))))
+    return sorted(found, key=lambda one: (one.job.since, one.job.uid))
 
 
-def _units(plan: Plan, admission: Object) -> Mapping[str, int]:
-    units: dict[str, int] = {}
-    for pods in admission.get("podSetAssignments") or ():
-        for resource, flavor in (pods.get("flavors") or {}).items():
-            if (it := plan.flavor.get(flavor)) and it.resource == resource:
-                units[flavor] = units.get(flavor, 0) + whole(quantity((pods.get("resourceUsage") or {}).get(resource)))
-    return units
+def _resources(plan: Plan) -> dict[str, str]:
+    return {flavor.name: flavor.resource for flavor in plan.flavors}
 
 
 def _limit(workload: Object) -> datetime | None:

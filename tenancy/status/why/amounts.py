@@ -1,34 +1,17 @@
-"""What a pod asks for, in numbers, and amounts in words."""
+"""What a job asks for beside the flavors of an agreement, and amounts in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
-from ...text.quantity import amount as quantity
+from ...cluster.jobs import PodSet
 from ...text.quantity import bytes_text, milli_text, whole
 
 DEVICES = ("nvidia.com/",)  # what a flavor may be counted in, but for CPUs
-
-
-@dataclass(frozen=True, slots=True)
-class PodSet:
-    """Pods alike of one job. `asks` is what one of them asks for, in the resource's own unit (CPUs, bytes, devices)."""
-
-    name: str
-    count: int
-    asks: Mapping[str, Fraction]
-    selector: Mapping[str, str]
-    level: str = ""
-    """The topology level that all of them must, or would best, share."""
-    required: bool = False
-
-    def total(self, resource: str) -> Fraction:
-        return self.count * self.asks.get(resource, Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -50,17 +33,17 @@ class Asks:
 
     def largest(self, flavor: Hardware) -> int:
         """Units of the pod that asks for most."""
-        return max((whole(it.asks.get(flavor.resource, Fraction(0))) for it in self.pods), default=0)
+        return max((whole(it.requests.get(flavor.resource, Fraction(0))) for it in self.pods), default=0)
 
     @property
     def devices(self) -> bool:
-        return any(self.total(name) for it in self.pods for name in it.asks if name.startswith(DEVICES))
+        return any(self.total(name) for it in self.pods for name in it.requests if name.startswith(DEVICES))
 
     def flavors(self, plan: Plan) -> list[Hardware]:
         """Those that its pods may be given: they have the device, and no pod names other nodes. A flavor of CPUs is for jobs
         that ask for no device."""
         asked = [it for it in plan.flavors if self.units(it) and (it.unit != "cpu" or not self.devices)]
-        return [it for it in asked if all(_may(pods.selector, it) for pods in self.pods)]
+        return [it for it in asked if all(pods.allows(it.node_labels) for pods in self.pods)]
 
     def others(self, plan: Plan) -> list[Hardware]:
         """Flavors that have what it asks for, and that its pods exclude by naming other nodes."""
@@ -69,7 +52,7 @@ class Asks:
 
     def in_words(self, plan: Plan) -> str:
         """`16 GPUs: 2 pods, each with 8 GPUs, 64 CPUs, 512Gi`."""
-        kinds = [each_in_words(it.asks) for it in self.pods]
+        kinds = [each_in_words(it.requests) for it in self.pods]
         parts = [
             f"{it.count} {'pod' if it.count == 1 else 'pods'}{', each' if it.count > 1 else ''} with {kind}"
             for it, kind in zip(self.pods, kinds, strict=True)
@@ -79,10 +62,6 @@ class Asks:
         )
         total = " and ".join(amount_in_words(name, self.total(name)) for name in resources)
         return f"{total}: {'; '.join(parts)}" if total else "; ".join(parts)
-
-
-def _may(selector: Mapping[str, str], flavor: Hardware) -> bool:
-    return all(selector.get(key, value) == value for key, value in flavor.node_labels.items())
 
 
 def each_in_words(asks: Mapping[str, Fraction]) -> str:
@@ -102,38 +81,3 @@ def amount_in_words(resource: str, amount: Fraction) -> str:
     if resource == "nvidia.com/gpu":
         return f"{number} {'GPU' if amount == 1 else 'GPUs'}"
     return f"{number} {resource}"
-
-
-def with_part(asks: dict[str, Fraction], annotations: Mapping[str, str]) -> dict[str, Fraction]:
-    """With the part of a GPU that KAI's annotation asks for."""
-    part = annotations.get("gpu-fraction")
-    return {**asks, "nvidia.com/gpu": quantity(part)} if part else asks
-
-
-def of_pod(spec: Mapping[str, Any]) -> dict[str, Fraction]:
-    """Requests of a pod spec: containers together, or the largest init container where that is more; a sidecar is a container.
-    A limit stands for a request that is not given."""
-    containers = [_of_container(it) for it in spec.get("containers") or ()]
-    inits = spec.get("initContainers") or ()
-    containers += [_of_container(it) for it in inits if it.get("restartPolicy") == "Always"]
-    asks = _sum(containers)
-    for it in (_of_container(one) for one in inits if one.get("restartPolicy") != "Always"):
-        for name, amount in it.items():
-            asks[name] = max(asks.get(name, Fraction(0)), amount)
-    for name, text in (spec.get("overhead") or {}).items():
-        asks[name] = asks.get(name, Fraction(0)) + quantity(text)
-    return asks
-
-
-def _of_container(it: Mapping[str, Any]) -> dict[str, Fraction]:
-    resources = it.get("resources") or {}
-    texts = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {name: quantity(text) for name, text in texts.items()}
-
-
-def _sum(several: Iterable[Mapping[str, Fraction]]) -> dict[str, Fraction]:
-    total: dict[str, Fraction] = {}
-    for one in several:
-        for name, amount in one.items():
-            total[name] = total.get(name, Fraction(0)) + amount
-    return total

@@ -10,11 +10,12 @@ from typing import Any
 
 from ...agreement.hardware import HOSTNAME, Hardware
 from ...agreement.plan import Plan, TeamPlan
+from ...cluster.jobs import pod_sets
 from ...objects.access.namespaces import DEFAULT_QUEUE
 from ...objects.kueue import topology_of
 from ...text.durations import duration
 from . import admitted as holding
-from .amounts import Asks, PodSet, of_pod
+from .amounts import Asks
 from .availability import Room
 from .find import Target
 from .history import Story
@@ -61,8 +62,7 @@ class Case:
 
     @cached_property
     def asks(self) -> Asks:
-        sets = spec_of(self.workload).get("podSets") or ()
-        return Asks(tuple(_pod_set(it) for it in sets))
+        return Asks(pod_sets(self.workload))
 
     @cached_property
     def held(self) -> list[holding.Held]:
@@ -295,20 +295,6 @@ class Case:
             if active.get("status") == "False" and active.get("message"):
                 return f" ({active['message']})"
         return ""
-
-
-def _pod_set(it: Object) -> PodSet:
-    template = it.get("template") or NONE
-    spec, topology = template.get("spec") or NONE, it.get("topologyRequest") or NONE
-    level = str(topology.get("required") or topology.get("preferred") or "")
-    return PodSet(
-        str(it.get("name")),
-        int(it.get("count") or 0),
-        of_pod(spec),
-        spec.get("nodeSelector") or {},
-        level,
-        bool(topology.get("required")),
-    )
 
 
 def cluster_queue_of(snapshot: Snapshot, workload: Object) -> str:

@@ -10,16 +10,19 @@ import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
+from ...cluster import requests
+from ...cluster.jobs import KAI_QUEUE as QUEUE_LABEL
+from ...cluster.jobs import POD_GROUP, PodSet
+from ...cluster.requests import ZERO
 from ...objects import kai
 from ...text.counts import counted
 from ...text.quantity import whole
 from .admitted import Held, of_kai
-from .amounts import Asks, PodSet, of_pod, with_part
+from .amounts import Asks
 from .availability import holds, listed, of_guaranteed
 from .find import Target
 from .model import Answer, Holder, Reason, Said, State, When
@@ -46,7 +49,6 @@ from .times import since
 from .when import NEVER
 
 KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-QUEUE_LABEL, POD_GROUP = "kai.scheduler/queue", "pod-group-name"
 DEFAULT_PRIORITY = "train"  # of pods that name none; Deployments get inference
 # What the podgrouper calls the PodGroup of a pod: pg-<pod>-<uid of its owner>
 GROUP = re.compile(r"^pg-(?P<pod>.+?)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
@@ -135,11 +137,11 @@ class Case:
         template = spec_of(self.target.body or NONE).get("template") or NONE
         if self.target.kind == "Job" and template:
             spec = template.get("spec") or NONE
-            each = with_part(of_pod(spec), (template.get("metadata") or NONE).get("annotations") or {})
+            each = requests.of_pod(spec, (template.get("metadata") or NONE).get("annotations") or {})
             return Asks((PodSet("", self.wanted, each, spec.get("nodeSelector") or {}),))
         kinds: dict[str, list[PodSet]] = {}
         for it in self.pods:
-            each = with_part(of_pod(spec_of(it)), notes_of(it))
+            each = requests.of(it)
             kinds.setdefault(str(sorted(each.items())), []).append(
                 PodSet("", 1, each, spec_of(it).get("nodeSelector") or {})
             )
@@ -195,9 +197,7 @@ class Case:
         resource = self.place[1].resource if self.place else "nvidia.com/gpu"
         running = (it for it in self.snapshot.of("Pod") if status_of(it).get("phase") == "Running")
         mine = (it for it in running if labels_of(it).get(QUEUE_LABEL) in queues)
-        return whole(
-            sum((with_part(of_pod(spec_of(it)), notes_of(it)).get(resource, Fraction(0)) for it in mine), Fraction(0))
-        )
+        return whole(sum((requests.of(it).get(resource, ZERO) for it in mine), ZERO))
 
     def queue_text(self) -> str:
         if not self.queue_name or "Queue" in self.snapshot.unseen:

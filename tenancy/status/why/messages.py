@@ -80,7 +80,7 @@ def sizes(case: Case) -> Iterator[Match]:
             continue
         known = {"flavor": flavor.name, "node": room.n(flavor.units_per_node), "total": room.n(room.asked)}
         for pods in case.asks.pods:
-            each = whole(pods.asks.get(flavor.resource, Fraction(0)))
+            each = whole(pods.requests.get(flavor.resource, Fraction(0)))
             if each > flavor.units_per_node:
                 yield Match(ROWS["node-size"], {**known, "each": room.n(each)})
             elif pods.required and pods.level == HOSTNAME and pods.total(flavor.resource) > flavor.units_per_node:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ...cluster.jobs import PodSet
+from ...cluster.requests import of_pod
 from ...objects.access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
-from .amounts import Asks, PodSet, of_pod
+from .amounts import Asks
 from .case import Case
 from .model import Answer, Reason, State, When
 from .reasons import explain, match

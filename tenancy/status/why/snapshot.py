@@ -5,11 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
-Object = Mapping[str, Any]
-NONE: Object = {}
+from ...cluster.fields import (
+    NONE,
+    Object,
+    condition,
+    created,
+    event_time,
+    is_true,
+    labels_of,
+    name_of,
+    owners_of,
+    spec_of,
+    status_of,
+    time,
+    uid_of,
+)
+from ...cluster.fields import annotations_of as notes_of
+from ...cluster.fields import namespace_of as space_of
+
+__all__ = [
+    "NONE",
+    "Object",
+    "Snapshot",
+    "condition",
+    "created",
+    "event_time",
+    "is_true",
+    "labels_of",
+    "name_of",
+    "notes_of",
+    "owners_of",
+    "space_of",
+    "spec_of",
+    "status_of",
+    "time",
+    "uid_of",
+]
 
 
 @dataclass(frozen=True)
@@ -37,69 +70,3 @@ class Snapshot:
         uids = {uid_of(it) for it in about}
         found = [it for it in self.of("Event") if (it.get("involvedObject") or NONE).get("uid") in uids]
         return sorted(found, key=lambda it: event_time(it) or self.now)
-
-
-def name_of(it: Object) -> str:
-    return str(it["metadata"]["name"])
-
-
-def space_of(it: Object) -> str:
-    return str(it["metadata"].get("namespace") or "")
-
-
-def uid_of(it: Object) -> str:
-    return str(it["metadata"].get("uid") or "")
-
-
-def labels_of(it: Object) -> Mapping[str, str]:
-    return it["metadata"].get("labels") or {}
-
-
-def notes_of(it: Object) -> Mapping[str, str]:
-    return it["metadata"].get("annotations") or {}
-
-
-def owners_of(it: Object) -> Sequence[Object]:
-    return it["metadata"].get("ownerReferences") or ()
-
-
-def spec_of(it: Object) -> Object:
-    return it.get("spec") or NONE
-
-
-def status_of(it: Object) -> Object:
-    return it.get("status") or NONE
-
-
-def condition(it: Object, kind: str) -> Object:
-    """The condition of the type; empty where there is none."""
-    return next((one for one in status_of(it).get("conditions") or () if one.get("type") == kind), NONE)
-
-
-def is_true(it: Object, kind: str) -> bool:
-    return condition(it, kind).get("status") == "True"
-
-
-def time(text: object) -> datetime | None:
-    """None where it is no time."""
-    try:
-        found = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def created(it: Object) -> datetime | None:
-    return time(it["metadata"].get("creationTimestamp"))
-
-
-def event_time(it: Object) -> datetime | None:
-    """The last time it was said."""
-    series = it.get("series") or NONE
-    times = (
-        series.get("lastObservedTime"),
-        it.get("lastTimestamp"),
-        it.get("eventTime"),
-        it["metadata"].get("creationTimestamp"),
-    )
-    return next((found for text in times if text and (found := time(text))), None)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from math import floor
 
-from lightkube import Client
-from lightkube.resources.core_v1 import Pod
-
 from ...agreement.hardware import Hardware
+from ...cluster import listing, requests
+from ...cluster.clients import Client
+from ...cluster.fields import spec_of, status_of
+from ...cluster.requests import ZERO
 from ...text.quantity import amount
 from .live_objects import Originals
 from .sandbox import NotRunnable
@@ -23,10 +24,9 @@ def require(client: Client, there: Originals, flavor: Hardware, units: int) -> N
         if it["metadata"]["name"] in names
     )
     taken = sum(
-        amount(((container.resources and container.resources.requests) or {}).get(flavor.resource))
-        for pod in client.list(Pod, namespace="*", chunk_size=500)
-        if pod.spec and pod.spec.nodeName in names and pod.status and pod.status.phase in ("Pending", "Running")
-        for container in pod.spec.containers
+        requests.of(pod).get(flavor.resource, ZERO)
+        for pod in listing.objects(client, "Pod")
+        if spec_of(pod).get("nodeName") in names and status_of(pod).get("phase") in ("Pending", "Running")
     )
     if (free := floor(has - taken)) < units:
         raise NotRunnable(

@@ -6,15 +6,14 @@ other, so it is copied too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lightkube import Client
-from lightkube.resources.core_v1 import Node
-
 from ...agreement.plan import Plan
-from ...cluster.clients import ClusterQueue, Cohort, ResourceFlavor, WorkloadPriorityClass
+from ...cluster import listing
+from ...cluster.clients import Client
+from ...cluster.fields import labels_of, name_of
 from ...objects import kueue
 from ...objects.identity import RUN_LABEL
 
@@ -43,7 +42,7 @@ class Originals:
 
 def read(client: Client, plan: Plan) -> Originals:
     """Raises what the client raises."""
-    cohorts, queues = _by_name(client, Cohort), _by_name(client, ClusterQueue)
+    cohorts, queues = _by_name(client, "Cohort"), _by_name(client, "ClusterQueue")
     made = {(it["kind"], it["metadata"]["name"]) for it in kueue.objects(plan)}
     ours = {name for kind, name in made if kind in ("Cohort", "ClusterQueue")}
     parents = {name: it["spec"].get("parentName") or "" for name, it in cohorts.items()}
@@ -56,9 +55,9 @@ def read(client: Client, plan: Plan) -> Originals:
     return Originals(
         cohorts={name: it for name, it in cohorts.items() if root(name, parents) in roots},
         queues={name: it for name, it in queues.items() if belongs(name, it["spec"].get("cohortName") or "")},
-        flavors=_by_name(client, ResourceFlavor),
-        priorities={name: int(it["value"]) for name, it in _by_name(client, WorkloadPriorityClass).items()},
-        nodes=tuple(_by_name(client, Node).values()),
+        flavors=_by_name(client, "ResourceFlavor"),
+        priorities={name: int(it["value"]) for name, it in _by_name(client, "WorkloadPriorityClass").items()},
+        nodes=tuple(_by_name(client, "Node").values()),
     )
 
 
@@ -71,8 +70,6 @@ def root(cohort: str, parents: Mapping[str, str]) -> str:
     return cohort
 
 
-def _by_name(client: Client, kind: Any) -> dict[str, Object]:
+def _by_name(client: Client, kind: str) -> dict[str, Object]:
     """Every object of the kind that no run of ours has made."""
-    found: Iterable[Any] = client.list(kind, chunk_size=500)
-    every = [it.to_dict() for it in found]
-    return {it["metadata"]["name"]: it for it in every if RUN_LABEL not in (it["metadata"].get("labels") or {})}
+    return {name_of(it): it for it in listing.objects(client, kind) if RUN_LABEL not in labels_of(it)}
