@@ -17,9 +17,12 @@ from types import FrameType
 from lightkube import Client
 
 from ..agreement.plan import Plan
+from ..cluster import listing
 from ..cluster.api import Api, Kind
 from ..cluster.connection import Where
+from ..cluster.fields import annotations_of
 from ..objects.identity import AGREEMENT_LABEL
+from ..objects.kinds import KINDS
 from ..text.durations import duration
 from . import clean, safety
 from .checks.model import Check, Scheduler
@@ -66,9 +69,9 @@ class Session:
             return it is not None and (not selector or bool(api.things(it, selector)))
 
         looked_for = {
-            Scheduler.KUEUE: ("kueue.x-k8s.io", "ClusterQueue", ours),
-            Scheduler.KAI: ("scheduling.run.ai", "Queue", ours),
-            Scheduler.KUBEVIRT: ("kubevirt.io", "VirtualMachine", ""),
+            Scheduler.KUEUE: (KINDS["ClusterQueue"].group, "ClusterQueue", ours),
+            Scheduler.KAI: (KINDS["Queue"].group, "Queue", ours),
+            Scheduler.KUBEVIRT: (KINDS["VirtualMachine"].group, "VirtualMachine", ""),
         }
         return [scheduler for scheduler, it in looked_for.items() if has(*it)]
 
@@ -159,6 +162,4 @@ def _signals(stop: Stop, say: Say) -> Iterator[None]:
 
 def _simulated(client: Client) -> bool:
     """Whether every node is one of kwok's."""
-    from lightkube.resources.core_v1 import Node
-
-    return all(KWOK in ((it.metadata and it.metadata.annotations) or {}) for it in client.list(Node))
+    return all(KWOK in annotations_of(node) for node in listing.objects(client, "Node"))

@@ -15,7 +15,10 @@ from lightkube.types import PatchType
 
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan
+from ...cluster import listing, requests
 from ...cluster.clients import KaiQueue, NodeData, PodData, PodGroup
+from ...cluster.queues import by_name
+from ...cluster.requests import ZERO
 from ...objects import kai
 from ...objects.identity import AGREEMENT_LABEL
 from ...text import quantity as quantities
@@ -65,7 +68,7 @@ class Stand:
 
     def _live_queues(self) -> dict[str, Object]:
         """The agreement's of this flavor, and whatever they hang from."""
-        every: dict[str, Object] = {str(it.metadata.name): it for it in self.client.list(KaiQueue) if it.metadata}
+        every = dict(by_name(listing.objects(self.client, "Queue")))
         pool = kai.pool(self.plan, self.flavor)
         found: dict[str, Object] = {}
         for name, one in every.items():
@@ -90,7 +93,7 @@ class Stand:
         wanted = dict(self.flavor.node_labels)
         if pool := kai.pool(self.plan, self.flavor):
             wanted[kai.NODE_POOL] = pool
-        for one in self.client.list(NodeData, labels=dict(wanted)):
+        for one in listing.objects(self.client, "Node", labels=",".join(f"{key}={it}" for key, it in wanted.items())):
             if (
                 RUN_LABEL not in (one["metadata"].get("labels") or {})
                 and _ready(one)
@@ -116,15 +119,14 @@ class Stand:
             return
         nodes = list(self._live_nodes())
         names = {it["metadata"]["name"] for it in nodes}
-        pods = [it for it in self.client.list(PodData, namespace="*") if it["spec"].get("nodeName") in names]
+        pods = [it for it in listing.objects(self.client, "Pod") if it["spec"].get("nodeName") in names]
         held = [it for it in pods if it["status"].get("phase") in ("Pending", "Running")]
         if busy := next((it for it in held if it["spec"].get("schedulerName") == objects.SCHEDULER), None):
             where = f"{busy['metadata']['namespace']}/{busy['metadata']['name']}"
             raise NotRunnable(f"{where} runs on a node of {self.flavor.name}, and KAI could stop it for a check")
-        free = sum(amount(it["status"]["allocatable"].get(self.flavor.resource)) for it in nodes) - sum(
-            amount((container.get("resources", {}).get("requests") or {}).get(self.flavor.resource))
-            for it in held
-            for container in it["spec"]["containers"]
+        resource = self.flavor.resource
+        free = sum(amount(it["status"]["allocatable"].get(resource)) for it in nodes) - sum(
+            requests.of(it).get(resource, ZERO) for it in held
         )
         if free < self.flavor.capacity:
             raise NotRunnable(

@@ -15,6 +15,7 @@ from lightkube import Client
 from lightkube.types import PatchType
 
 from ...cluster.clients import PodData, QuotaData, VirtualMachine, VirtualMachineInstance
+from ...cluster.requests import of_pod
 from ...text import quantity as quantities
 from ..checks.machines import DEFINED, MEMORY, RUNNING
 from ..play import Clock
@@ -73,10 +74,6 @@ class Counts:
 
 
 def _memory(pod: Object) -> int:
-    """What a launcher's pod counts for, in bytes: its containers, those that run beside them, and what its runtime takes."""
-    if (pod.get("status") or {}).get("phase") in ENDED:
-        return 0
-    spec = pod["spec"]
-    beside = [it for it in spec.get("initContainers") or () if it.get("restartPolicy") == "Always"]
-    asked = [(it.get("resources") or {}).get("requests") or {} for it in (*spec["containers"], *beside)]
-    return sum(int(quantities.amount(it.get("memory"))) for it in (*asked, spec.get("overhead") or {}))
+    """What a launcher's pod counts for, in bytes."""
+    ended = (pod.get("status") or {}).get("phase") in ENDED
+    return 0 if ended else int(of_pod(pod["spec"]).get("memory", 0))
