@@ -100,7 +100,8 @@ class Sharing:
                 self.client.create(from_dict(job(self.plan, place, f"{name}-{number}", size, flavor)))
 
     def used(self) -> dict[tuple[str, str], int]:
-        return {(it.team, it.flavor): it.used for it in usage.who_has_what(self.client, self.plan, "kueue") if it.used}
+        uses = usage.uses(self.client, self.plan, "kueue")
+        return {key: use.total for key, use in uses.items() if use.total}
 
     def until(self, expected: Mapping[tuple[str, str], int]) -> float:
         """Seconds until the teams have exactly this, and keep it for a few looks."""

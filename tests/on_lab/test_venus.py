@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ from tenancy.agreement.plan import Plan
 from tenancy.cluster import usage
 from tenancy.cluster.clients import ClusterQueue, LocalQueue, Workload, connect
 from tenancy.lab import lab
+from tenancy.status import terminal
+from tenancy.status.reading.watch import now
 from tenancy.text.quantity import bytes_text, milli_text
 
 from .conftest import plan_of
@@ -91,7 +94,11 @@ class Venus:
 
     def used(self) -> dict[str, int]:
         """GPUs by team as Kueue accounts for them."""
-        return {row.team: row.used for row in usage.who_has_what(self.client, self.plan, "kueue")}
+        uses = usage.uses(self.client, self.plan, "kueue")
+        return {
+            team.name: sum(use.total for (name, _), use in uses.items() if name == team.name)
+            for team in self.plan.teams
+        }
 
     def running(self) -> dict[str, int]:
         """GPUs by team of the pods that run."""
@@ -266,7 +273,7 @@ def test_a_new_team_gets_its_guarantee_from_those_above_theirs(
         name = venus.plan.team[new].display_name
         print(f"\npulumi up: {up:.1f} s, nothing stopped. {name} asked for {after[new]} GPUs and had them after")
         print(f"{reclaim:.1f} s: {taken}.")
-        usage.show(usage.who_has_what(venus.client, venus.plan, "kueue"))
+        terminal.show(now(venus.client, venus.plan, "kueue", timedelta(minutes=2)))
 
 
 def wait(true: Callable[[], bool], complaint: str) -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ...agreement.findings import Path
 from ...agreement.plan import Plan, TeamPlan
