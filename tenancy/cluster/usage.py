@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from ..agreement.plan import Plan
 from ..objects import kai
@@ -12,12 +12,11 @@ from ..quota.lending import Use
 from ..text.quantity import amount, whole
 from .clients import Client
 from .fields import NONE, Object, status_of
-from .listing import NotThere, Unreadable, objects
-from .queues import by_name, of_teams
+from .listing import NotThere, objects
+from .queues import of_teams
 
-__all__ = ["SCHEDULERS", "NotThere", "Unreadable", "present", "uses"]
+__all__ = ["QUEUES", "NotThere", "kai_uses", "kueue_uses", "present"]
 
-SCHEDULERS = ("kueue", "kai")
 QUEUES: Mapping[str, str] = {Scheduler.KUEUE: "ClusterQueue", Scheduler.KAI: "Queue"}
 """The kind whose status says what is in use."""
 
@@ -28,15 +27,6 @@ def present(client: Client) -> str:
         if objects(client, kind):
             return str(scheduler)
     raise NotThere("neither Kueue nor KAI has a queue in this cluster: pulumi up, or tenancy render and kubectl apply")
-
-
-def uses(client: Client, plan: Plan, scheduler: str) -> dict[tuple[str, str], Use]:
-    """By team and flavor. Raises NotThere when the scheduler does not hold all of the agreement's queues."""
-    if scheduler == Scheduler.KAI and (why := kai.refusal(plan)):
-        raise NotThere(f"KAI has no queues for this agreement: {why}")
-    queues = by_name(objects(client, QUEUES[scheduler]))
-    _require(QUEUES[scheduler], of_teams(plan, Scheduler(scheduler)), queues)
-    return (kueue_uses if scheduler == Scheduler.KUEUE else kai_uses)(plan, queues)
 
 
 def kueue_uses(plan: Plan, queues: Mapping[str, Object]) -> dict[tuple[str, str], Use]:
@@ -67,13 +57,3 @@ def kai_uses(plan: Plan, queues: Mapping[str, Object]) -> dict[tuple[str, str], 
         if queue.place is Place.RESERVED or (name == first and parts.prod_reserved):
             reserved[key] += used
     return {key: Use(by[Place.REGULAR], by[Place.PROD], by[Place.RESERVED], reserved[key]) for key, by in units.items()}
-
-
-def _require(kind: str, wanted: Iterable[str], there: Mapping[str, Object]) -> None:
-    missing = [name for name in wanted if name not in there]
-    if missing:
-        shown = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-        raise NotThere(
-            f"the cluster has no {kind} {shown}: it does not hold this agreement. "
-            "Run pulumi up, or tenancy render and kubectl apply --server-side"
-        )

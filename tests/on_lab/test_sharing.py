@@ -15,8 +15,10 @@ from lightkube.resources.core_v1 import Namespace
 from lightkube.types import CascadeType
 
 from tenancy.agreement.plan import Plan
-from tenancy.cluster import usage
 from tenancy.cluster.clients import LocalQueue, connect
+from tenancy.cluster.listing import objects
+from tenancy.cluster.queues import by_name
+from tenancy.cluster.usage import kueue_uses
 from tenancy.lab import lab, processes
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.lab.folder import Folder
@@ -100,7 +102,7 @@ class Sharing:
                 self.client.create(from_dict(job(self.plan, place, f"{name}-{number}", size, flavor)))
 
     def used(self) -> dict[tuple[str, str], int]:
-        uses = usage.uses(self.client, self.plan, "kueue")
+        uses = kueue_uses(self.plan, by_name(objects(self.client, "ClusterQueue")))
         return {key: use.total for key, use in uses.items() if use.total}
 
     def until(self, expected: Mapping[tuple[str, str], int]) -> float:

@@ -22,8 +22,10 @@ from lightkube.resources.core_v1 import Namespace, Pod
 from lightkube.types import CascadeType
 
 from tenancy.agreement.plan import Plan
-from tenancy.cluster import usage
 from tenancy.cluster.clients import ClusterQueue, LocalQueue, Workload, connect
+from tenancy.cluster.listing import objects
+from tenancy.cluster.queues import by_name
+from tenancy.cluster.usage import kueue_uses
 from tenancy.lab import lab
 from tenancy.status import terminal
 from tenancy.status.reading.watch import now
@@ -94,7 +96,7 @@ class Venus:
 
     def used(self) -> dict[str, int]:
         """GPUs by team as Kueue accounts for them."""
-        uses = usage.uses(self.client, self.plan, "kueue")
+        uses = kueue_uses(self.plan, by_name(objects(self.client, "ClusterQueue")))
         return {
             team.name: sum(use.total for (name, _), use in uses.items() if name == team.name)
             for team in self.plan.teams
