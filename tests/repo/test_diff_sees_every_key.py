@@ -16,7 +16,7 @@ import pytest
 from model_keys import SAMPLE, dotted, keys, value_at
 
 from tenancy.agreement.plan import Plan, make_plan
-from tenancy.agreement.source import validate
+from tenancy.objects.loading import validate
 from tenancy.review.diff import compare
 from tenancy.review.diff.data import as_json
 from tenancy.review.diff.text import text

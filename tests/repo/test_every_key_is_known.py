@@ -17,11 +17,10 @@ from strategies import full_agreements
 from tenancy.agreement import Access, Agreement, Machines
 from tenancy.agreement.findings import errors
 from tenancy.agreement.plan import make_plan
-from tenancy.agreement.source import validate
 from tenancy.objects import access, kai, kueue
 from tenancy.objects.access import Namespaces
 from tenancy.objects.configuration import chart_values
-from tenancy.objects.loading import load
+from tenancy.objects.loading import load, validate
 from tenancy.review import importing
 from tenancy.review.importing import Shape
 

@@ -292,7 +292,7 @@ def test_a_name_is_any_text(name: str, flavors: int) -> None:
     )
     shown = HOSTILE[name].replace("\\", "\\\\").replace('"', '\\"')
     for prod in ("", "prod = { gpu = 4 }\n"):
-        made = plan(f'{text}[departments.d]\ndisplay_name = "{shown}"\n[teams.{"a" * 60}]\ndepartment = "d"\n'
+        made = plan(f'{text}[departments.d]\ndisplay_name = "{shown}"\n[teams.{"a" * 40}]\ndepartment = "d"\n'
                     f'display_name = "{shown}"\nguaranteed = {{ gpu = 8 }}\n{prod}')  # fmt: skip
         svg, root = svg_of(made)
         hold(svg, root)
