@@ -24,8 +24,8 @@ def clear_the_way(args: TenancyAgreementArgs, settings: Settings) -> TenancyAgre
     record = recorded_objects() if found.different or found.there else {}
     if refusals := found.refusals(record, adopt=settings.adopt, prune=settings.prune):
         raise pulumi.RunError("\n".join(refusals))
-    for it in warnings(found, record, args.agreement, retain=settings.retain, timeout=settings.timeout):
-        pulumi.log.warn(it)
+    for warning in warnings(found, record, args.agreement, retain=settings.retain, timeout=settings.timeout):
+        pulumi.log.warn(warning)
     if not pulumi.runtime.is_dry_run():
         cluster.write(put_back(found.there, found.by_hand(record).values()))
         cluster.remove(args.kinds, found.left(record))

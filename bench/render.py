@@ -29,10 +29,10 @@ CASES: Mapping[str, Callable[[], str]] = {
 }
 # Case, what it says, and the number that must be at most the limit. One of the numbers of `measured`.
 GOALS = (
-    ("lab", "check in seconds", lambda it: it["check"].wall, 0.4),
-    ("lab", "render in seconds", lambda it: it["render"].wall, 0.4),
-    ("1000", "check in seconds", lambda it: it["check"].wall, 1.0),
-    ("1000", "render / kustomize", lambda it: it["render"].wall / it["kustomize"].wall, 1 / 3),
+    ("lab", "check in seconds", lambda entry: entry["check"].wall, 0.4),
+    ("lab", "render in seconds", lambda entry: entry["render"].wall, 0.4),
+    ("1000", "check in seconds", lambda entry: entry["check"].wall, 1.0),
+    ("1000", "render / kustomize", lambda entry: entry["render"].wall / entry["kustomize"].wall, 1 / 3),
 )
 Medians = dict[str, Run]
 
@@ -67,8 +67,8 @@ def measured(case: str, kubectl: str, rounds: int, folder: Path) -> tuple[Median
     return of_programs, {"case": case, "objects": objects, "quotas": quotas, "medians": of_programs, "runs": runs}
 
 
-def row(case: str, detail: dict[str, Any], it: Medians) -> str:
-    check, render, kustomize = it["check"], it["render"], it["kustomize"]
+def row(case: str, detail: dict[str, Any], medians: Medians) -> str:
+    check, render, kustomize = medians["check"], medians["render"], medians["kustomize"]
     times = (f"{one.wall:8.2f} {one.cpu:6.2f}" for one in (check, render, kustomize))
     ratios = f"{render.wall / kustomize.wall:7.2f} {render.cpu / kustomize.cpu:6.2f}"
     return f"{case:>6} {detail['objects']:8,} {detail['quotas']:8,} {' '.join(times)} {ratios} {render.memory:7.0f}"

@@ -47,7 +47,9 @@ Runs = dict[tuple[str, str], list[Run]]
 def agreement(teams: int) -> str:
     """One flavor, and teams of 8 GPUs that lend half and keep a quarter for prod."""
     head = f'[cluster]\nname = "bench"\n[flavors.gpu]\nnodes = {teams}\ngpus_per_node = 8\n'
-    return head + "".join(f"[teams.team-{it:04}]\nguaranteed = 8\nlendable = 4\nprod = 2\n" for it in range(teams))
+    return head + "".join(
+        f"[teams.team-{number:04}]\nguaranteed = 8\nlendable = 4\nprod = 2\n" for number in range(teams)
+    )
 
 
 def plan_of(text: str) -> Plan:
@@ -104,7 +106,7 @@ class Bench:
     def specs(self) -> Mapping[str, Any]:
         """What is on the cluster, to hold one program to the others."""
         text = self._quietly("kubectl", "--kubeconfig", str(self.kubeconfig), "get", ",".join(KINDS), "--output=json")
-        return {f"{it['kind']}/{it['metadata']['name']}": it["spec"] for it in json.loads(text)["items"]}
+        return {f"{item['kind']}/{item['metadata']['name']}": item["spec"] for item in json.loads(text)["items"]}
 
     def wipe(self) -> None:
         kubectl = ("kubectl", "--kubeconfig", str(self.kubeconfig))

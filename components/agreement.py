@@ -58,14 +58,14 @@ class TenancyAgreementArgs:
     def kinds(self) -> Mapping[str, str]:
         """Every kind (`identity.kind_of`) that an agreement may make for these schedulers, with its API version."""
         return {
-            kind: version for it in self.schedulers for kind, version in versions(Part.QUOTAS, it).items()
+            kind: version for scheduler in self.schedulers for kind, version in versions(Part.QUOTAS, scheduler).items()
         } | versions(Part.ACCESS)
 
     def objects(self) -> list[Object]:
         """What will be registered, as plain data: the same that `tenancy render` writes."""
         plan = make_plan(self.agreement)
-        found = [one for it in self.schedulers for one in OBJECTS[it].objects(plan)]
-        kueue_too, kai_too = (it in self.schedulers for it in (Scheduler.KUEUE, Scheduler.KAI))
+        found = [one for scheduler in self.schedulers for one in OBJECTS[scheduler].objects(plan)]
+        kueue_too, kai_too = (scheduler in self.schedulers for scheduler in (Scheduler.KUEUE, Scheduler.KAI))
         found += access.objects(plan, self.namespaces, kueue=kueue_too, kai=kai_too)
         return [one for one in found if one["kind"] not in self.without]
 
@@ -101,7 +101,7 @@ class TenancyAgreement(pulumi.ComponentResource):
         getting = {name for name, now in objects.items() if gets(args.before, now)} - giving
         made: dict[str, TeamQuota] = {}
         given: list[KubernetesObject] = []
-        for team in sorted(plan.teams, key=lambda it: it.name not in giving):
+        for team in sorted(plan.teams, key=lambda team: team.name not in giving):
             after = given if team.name in getting else []
             made[team.name] = TeamQuota(
                 f"{self._name}-{team.name}",
@@ -117,44 +117,47 @@ class TenancyAgreement(pulumi.ComponentResource):
     def _kueue_tree(self, plan: Plan) -> Mapping[str | None, pulumi.Resource]:
         """All that is no team's; returns the Cohort of each department, and under None the root."""
         topologies = {
-            it.name: TopologyTree(
-                f"{self._name}-{it.name}", TopologyTreeArgs(agreement=plan, topology=it.name), self._child()
+            topology.name: TopologyTree(
+                f"{self._name}-{topology.name}", TopologyTreeArgs(agreement=plan, topology=topology.name), self._child()
             )
-            for it in kueue.topologies(plan)
+            for topology in kueue.topologies(plan)
         }
         flavors = [
             GpuFlavor(
-                f"{self._name}-{it.name}",
-                GpuFlavorArgs(agreement=plan, flavor=it.name),
-                self._child([topologies[tree.name].topology] if (tree := kueue.topology_of(plan, it)) else []),
+                f"{self._name}-{flavor.name}",
+                GpuFlavorArgs(agreement=plan, flavor=flavor.name),
+                self._child([topologies[tree.name].topology] if (tree := kueue.topology_of(plan, flavor)) else []),
             )
-            for it in plan.flavors
+            for flavor in plan.flavors
         ]
         for priority, value in plan.priorities.items():
             self._register(kueue.workload_priority_class(plan, priority, value))
-        root = self._register(kueue.root_cohort(plan), [it.flavor for it in flavors])
+        root = self._register(kueue.root_cohort(plan), [gpu_flavor.flavor for gpu_flavor in flavors])
         return {None: root} | {
-            it.name: self._register(kueue.department_cohort(plan, it), [root]) for it in plan.departments
+            department.name: self._register(kueue.department_cohort(plan, department), [root])
+            for department in plan.departments
         }
 
     def _kai_trees(self, plan: Plan) -> list[Mapping[str | None, pulumi.Resource]]:
         """For each flavor the shared root and the departments in it: each department's Queue, and under None the root. A
         tree stands on its shard; topologies and priorities only jobs name."""
-        for body in (*(kai.topology(plan, it) for it in plan.topologies), *kai.priority_classes(plan)):
+        for body in (*(kai.topology(plan, topology) for topology in plan.topologies), *kai.priority_classes(plan)):
             self._register(body)
         trees: list[Mapping[str | None, pulumi.Resource]] = []
         for flavor in plan.flavors:
             shard = kai.shard(plan, flavor)
             shared = self._register(kai.shared_queue(plan, flavor), [self._register(shard)] if shard else [])
             departments = zip(plan.departments, kai.department_queues(plan, flavor), strict=True)
-            trees.append({None: shared} | {it.name: self._register(queue, [shared]) for it, queue in departments})
+            trees.append(
+                {None: shared} | {department.name: self._register(queue, [shared]) for department, queue in departments}
+            )
         return trees
 
     def _access(self, plan: Plan, args: TenancyAgreementArgs) -> None:
         """LocalQueues, or what the operator makes them from, come after all the queues they are for."""
         queues = {team: list(quota.objects.values()) for team, quota in self.teams.items()}
         every_queue = [queue for group in queues.values() for queue in group]
-        kueue, kai = (it in args.schedulers for it in (Scheduler.KUEUE, Scheduler.KAI))
+        kueue, kai = (scheduler in args.schedulers for scheduler in (Scheduler.KUEUE, Scheduler.KAI))
         for body in access.cluster_wide(plan, args.namespaces, kueue=kueue, kai=kai):
             if body["kind"] not in args.without:
                 self._register(body, every_queue)
@@ -183,8 +186,9 @@ class TenancyAgreement(pulumi.ComponentResource):
 
     def _say_what_is_not_exact(self, plan: Plan, schedulers: Sequence[Scheduler]) -> None:
         """Nothing is dropped in silence: who reads the preview sees it there, not only in the report of `render`."""
-        for it in verdicts(plan):
-            if it.scheduler in schedulers and it.level is not Level.EXACT:
+        for verdict in verdicts(plan):
+            if verdict.scheduler in schedulers and verdict.level is not Level.EXACT:
                 pulumi.log.info(
-                    f"{it.scheduler} keeps {it.promise!r} {it.level} for {subjects_text(it)}: {it.how}", self
+                    f"{verdict.scheduler} keeps {verdict.promise!r} {verdict.level} for {subjects_text(verdict)}: {verdict.how}",
+                    self,
                 )

@@ -37,7 +37,7 @@ class TopologyTree(pulumi.ComponentResource):
     def __init__(self, name: str, args: TopologyTreeArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tenancy:index:TopologyTree", name, {}, opts)
         plan = plan_of(args.agreement)
-        tree = named("topology", args.topology, {it.name: it for it in kueue.topologies(plan)})
+        tree = named("topology", args.topology, {topology.name: topology for topology in kueue.topologies(plan)})
         self.topology = register(self, name, kueue.topology(plan, tree), opts)
         """The Topology."""
         self.topology_name = self.topology.name

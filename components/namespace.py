@@ -47,7 +47,7 @@ class TeamNamespace(pulumi.ComponentResource):
         self.namespace = register(self, name, body, opts)
         """The team's label on it."""
         after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[self.namespace]))
-        made = [register(self, f"{name}/{it['metadata']['name']}", it, after) for it in inside]
-        self.objects = {it.reference: it for it in (self.namespace, *made)}
+        made = [register(self, f"{name}/{entry['metadata']['name']}", entry, after) for entry in inside]
+        self.objects = {kubernetes_object.reference: kubernetes_object for kubernetes_object in (self.namespace, *made)}
         self.namespace_name = self.namespace.name
         self.register_outputs({"namespaceName": self.namespace_name})

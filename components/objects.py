@@ -82,7 +82,7 @@ def written(body: Object) -> dict[str, Any]:
 def unwritten(body: Object) -> dict[str, Any]:
     """The object as its builder made it: `written`, taken back."""
     metadata = dict(body["metadata"])
-    annotations = {key: it for key, it in metadata.pop("annotations", {}).items() if key not in WRITE_ANNOTATIONS}
+    annotations = {key: value for key, value in metadata.pop("annotations", {}).items() if key not in WRITE_ANNOTATIONS}
     return {**body, "metadata": metadata | ({"annotations": annotations} if annotations else {})}
 
 

@@ -42,7 +42,7 @@ def put_back(there: Mapping[str, Object], wanted: Iterable[Object]) -> list[Obje
 
 
 def _were(before: Mapping[str, Object], now: Iterable[Object]) -> list[Object]:
-    return [before[it] for body in now if (it := reference(body)) in before]
+    return [before[result] for body in now if (result := reference(body)) in before]
 
 
 def _owned(objects: Iterable[Object]) -> Owned:

@@ -55,9 +55,9 @@ class Settings:
         wrong = [f"tenancy:{key} is no setting; {_nearest(key, known)}" for key in given if key not in known]
         schedulers = _texts(config.get("schedulers"))
         wrong += [
-            f"tenancy:schedulers: {it!r} is no scheduler; there are {', '.join(Scheduler)}"
-            for it in schedulers
-            if it not in set(Scheduler)
+            f"tenancy:schedulers: {scheduler!r} is no scheduler; there are {', '.join(Scheduler)}"
+            for scheduler in schedulers
+            if scheduler not in set(Scheduler)
         ]
         namespaces = config.get("namespaces") or cls.namespaces
         if namespaces not in set(Namespaces):
@@ -105,8 +105,8 @@ def _texts(value: str | None) -> list[str]:
     try:
         found: Any = json.loads(value or "[]")
     except ValueError:
-        found = [it.strip() for it in (value or "").split(",")]
-    return [str(it) for it in found] if isinstance(found, list) else [str(found)]
+        found = [part.strip() for part in (value or "").split(",")]
+    return [str(entry) for entry in found] if isinstance(found, list) else [str(found)]
 
 
 def _nearest(key: str, known: list[str]) -> str:

@@ -44,7 +44,7 @@ class TeamQuota(pulumi.ComponentResource):
             made += self._in_kueue(plan, team)
         if Scheduler.KAI in args.schedulers:
             made += self._in_kai(plan, team)
-        self.objects = {it.reference: it for it in made}
+        self.objects = {kubernetes_object.reference: kubernetes_object for kubernetes_object in made}
         of_kai = Scheduler.KAI in args.schedulers
         self.kai_queues = self._by_flavor(plan, team) if of_kai else {}
         """By flavor, the KAI Queues that jobs may name, by what they are for: `regular`, and where there are such `reserved`
@@ -61,7 +61,8 @@ class TeamQuota(pulumi.ComponentResource):
         self.prod_queue_name = self.prod_queue.name if self.prod_queue else None
         self.reserved_queue_name = self.reserved_queue.name if self.reserved_queue else None
         self.kai_queue_names = {
-            flavor: {use: it.name for use, it in uses.items()} for flavor, uses in self.kai_queues.items()
+            flavor: {use: kubernetes_object.name for use, kubernetes_object in uses.items()}
+            for flavor, uses in self.kai_queues.items()
         }
         outputs = {
             "queueName": self.queue_name,
@@ -69,13 +70,13 @@ class TeamQuota(pulumi.ComponentResource):
             "reservedQueueName": self.reserved_queue_name,
             "kaiQueueNames": self.kai_queue_names,
         }
-        self.register_outputs({key: it for key, it in outputs.items() if it})
+        self.register_outputs({key: output for key, output in outputs.items() if output})
 
     def _in_kueue(self, plan: Plan, team: TeamPlan) -> list[KubernetesObject]:
         """The first object is the team's node in the tree; the others, if any, stand under it."""
         node, *queues = kueue.team_objects(plan, team)
         first = self._register(team, node)
-        return [first, *(self._register(team, it, [first]) for it in queues)]
+        return [first, *(self._register(team, queue, [first]) for queue in queues)]
 
     def _in_kai(self, plan: Plan, team: TeamPlan) -> list[KubernetesObject]:
         """Each flavor's queues, and in it each after its parent where that is the team's own too."""

@@ -101,7 +101,7 @@ def _toml(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(key)} = {_toml(it)}" for key, it in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(key)} = {_toml(entry)}" for key, entry in value.items()) + " }"
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 

@@ -85,15 +85,15 @@ def project_folder() -> Path | None:
 
 def objects(args: StackValidationArgs) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """The queues of a stack and their URNs, by reference."""
-    queues = [it for it in args.resources if rules.is_queue(it.props)]
-    return {f"{it.props['kind']}/{it.props['metadata']['name']}": (it.urn, it.props) for it in queues}
+    queues = [resource for resource in args.resources if rules.is_queue(resource.props)]
+    return {f"{queue.props['kind']}/{queue.props['metadata']['name']}": (queue.urn, queue.props) for queue in queues}
 
 
 def report_all(
     found: Iterable[rules.Violation], report: ReportViolation, queues: Mapping[str, tuple[str, Mapping[str, Any]]]
 ) -> None:
-    for it in found:
-        report(it.message, queues[it.reference][0] if it.reference in queues else None)
+    for violation in found:
+        report(violation.message, queues[violation.reference][0] if violation.reference in queues else None)
 
 
 def lending(args: StackValidationArgs, report: ReportViolation) -> None:
@@ -115,11 +115,11 @@ def membership(args: ResourceValidationArgs, report: ReportViolation) -> None:
     if not rules.is_queue(args.props, (*rules.QUEUES, "LocalQueue")):
         return
     try:
-        it = held(args.get_config())
+        result = held(args.get_config())
     except NoAgreement as error:
         report(str(error), None)
         return
-    if violation := rules.outside(args.props, it.plan.cluster, it.queues):
+    if violation := rules.outside(args.props, result.plan.cluster, result.queues):
         report(violation.message, None)
 
 

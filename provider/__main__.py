@@ -170,7 +170,7 @@ def read(source: AgreementSource) -> Agreement:
 
 def written_for(schedulers: list[str] | None) -> tuple[Scheduler, ...]:
     """Raises RunError for a name that is none."""
-    if wrong := [it for it in schedulers or () if it not in set(Scheduler)]:
+    if wrong := [scheduler for scheduler in schedulers or () if scheduler not in set(Scheduler)]:
         raise pulumi.RunError(f"schedulers: {wrong[0]!r} is no scheduler; there are {', '.join(Scheduler)}")
     return tuple(dict.fromkeys(map(Scheduler, schedulers or ()))) or (Scheduler.KUEUE,)
 

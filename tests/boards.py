@@ -20,7 +20,7 @@ def seen(
     uses: Mapping[str, int | Use] | None = None, *, flavor: str = "gpu", scheduler: str = "kueue", **more: Any
 ) -> Seen:
     """By team what it uses of one flavor."""
-    made = {(team, flavor): it if isinstance(it, Use) else Use(it) for team, it in (uses or {}).items()}
+    made = {(team, flavor): use if isinstance(use, Use) else Use(use) for team, use in (uses or {}).items()}
     return Seen(scheduler=scheduler, at=NOW, uses=made, **more)
 
 
@@ -31,9 +31,9 @@ def waits(
     return Waiting(team, flavor, place, units, NOW - timedelta(minutes=minutes), name, **more)
 
 
-def late(plan: Plan, it: Seen) -> Board:
+def late(plan: Plan, seen: Seen) -> Board:
     """As a second look sees it."""
-    return board(plan, it, before=[one.name for one in it.waiting])
+    return board(plan, seen, before=[one.name for one in seen.waiting])
 
 
 def busy(plan: Plan, seed: int = 1) -> Seen:

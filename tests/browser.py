@@ -44,10 +44,10 @@ class Opened:
 
 
 def opened(browser: Browser, path: Path, width: int = 1200, **more: Any) -> Opened:
-    it = Opened(browser.new_page(viewport={"width": width, "height": 800}, **more))
-    it.page.on("console", lambda message: it.wrong.append(f"console: {message.text}"))
-    it.page.on("pageerror", lambda error: it.wrong.append(f"exception: {error}"))
-    it.page.on("dialog", lambda dialog: it.wrong.append(f"dialog: {dialog.message}"))
-    it.page.on("request", lambda request: it.wrong.append(request.url) if request.url != path.as_uri() else None)
-    it.page.goto(path.as_uri())
-    return it
+    page = Opened(browser.new_page(viewport={"width": width, "height": 800}, **more))
+    page.page.on("console", lambda message: page.wrong.append(f"console: {message.text}"))
+    page.page.on("pageerror", lambda error: page.wrong.append(f"exception: {error}"))
+    page.page.on("dialog", lambda dialog: page.wrong.append(f"dialog: {dialog.message}"))
+    page.page.on("request", lambda request: page.wrong.append(request.url) if request.url != path.as_uri() else None)
+    page.page.goto(path.as_uri())
+    return page

@@ -33,7 +33,9 @@ def kubectl() -> str:
 
 def expand(template: str, namespaces: Mapping[str, Mapping[str, str]]) -> dict[str, list[dict[str, Any]]]:
     """What the template makes in each namespace, given by name and labels."""
-    extensions = [{"name": name, "extension": {"Name": name, "Labels": it}} for name, it in namespaces.items()]
+    extensions = [
+        {"name": name, "extension": {"Name": name, "Labels": namespace}} for name, namespace in namespaces.items()
+    ]
     each = f'{{{{define "t"}}}}{template}{{{{end}}}}{{{{range .extensions}}}}{{{{template "t" .extension}}}}{BETWEEN}{{{{end}}}}'
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "config")

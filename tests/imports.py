@@ -12,7 +12,7 @@ from tenancy.review.importing import Adoption, Fate
 
 
 def by_reference(objects: Iterable[Any]) -> dict[str, Any]:
-    return {reference(it): it for it in objects}
+    return {reference(entry): entry for entry in objects}
 
 
 def read(objects: Iterable[Any], **how: Any) -> Adoption:
@@ -22,4 +22,7 @@ def read(objects: Iterable[Any], **how: Any) -> Adoption:
 
 
 def listed(found: Adoption) -> dict[str, tuple[Fate, Any]]:
-    return {f"{it.reference} {it.path}".strip(): (it.fate, it.becomes) for it in found.unsaid}
+    return {
+        f"{difference.reference} {difference.path}".strip(): (difference.fate, difference.becomes)
+        for difference in found.unsaid
+    }

@@ -9,7 +9,10 @@ from samples import ROOT, plan
 from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects.loading import load
 
-FILES = [ROOT / "tenancy.toml", *(ROOT / "examples" / f"{it}.toml" for it in ("departments", "venus", "production"))]
+FILES = [
+    ROOT / "tenancy.toml",
+    *(ROOT / "examples" / f"{entry}.toml" for entry in ("departments", "venus", "production")),
+]
 
 
 def plan_of(file: Path) -> Plan:
@@ -26,7 +29,7 @@ def many_teams(teams: int = 100, flavors: int = 11) -> Plan:
         return "{ " + ", ".join(f"{name} = {count}" for name in names) + " }"
 
     text = ['[cluster]\nname = "many"', *(f"[departments.dep-{at}]" for at in range(8))]
-    text += [f"[flavors.{it}]\nnodes = 400\ngpus_per_node = 8\nnode_labels = {{ pool = '{it}' }}" for it in names]
+    text += [f"[flavors.{name}]\nnodes = 400\ngpus_per_node = 8\nnode_labels = {{ pool = '{name}' }}" for name in names]
     for at in range(teams):
         text.append(f"[teams.team-{at}]\ndepartment = 'dep-{at % 8}'\nguaranteed = {amounts(16)}")
         text += [f"lendable = {amounts(8)}"] * (at % 3 == 0) + [f"prod = {{ {names[0]} = 8 }}"] * (at % 2 == 0)

@@ -28,7 +28,7 @@ def check(kind: str, team: str, scheduler: Scheduler = Scheduler.KUEUE, flavor: 
     )
 
 
-def outcome(it: Check, verdict: Verdict, started: float = 0.0, why: str = "") -> Outcome:
+def outcome(check: Check, verdict: Verdict, started: float = 0.0, why: str = "") -> Outcome:
     """Two steps; the second never came where it is broken, and there are none where it was not run."""
     told = tuple(
         Condition(
@@ -42,7 +42,7 @@ def outcome(it: Check, verdict: Verdict, started: float = 0.0, why: str = "") ->
     )
     steps = (
         StepSeen(
-            it.steps[0].says,
+            check.steps[0].says,
             ("17 × research/others: 1 GPU",),
             1.25,
             {"others": 16},
@@ -53,19 +53,19 @@ def outcome(it: Check, verdict: Verdict, started: float = 0.0, why: str = "") ->
             started + 2,
         ),
         StepSeen(
-            it.steps[1].says,
-            (f"16 × {it.team}/owner: 1 GPU",),
+            check.steps[1].says,
+            (f"16 × {check.team}/owner: 1 GPU",),
             None if verdict is Verdict.BROKEN else 2.5,
             {"others": 8, "owner": 16},
             {"others": 9},
             {"others": 8},
             told,
-            {"research": 8, it.team: 16, "idle": 0},
+            {"research": 8, check.team: 16, "idle": 0},
             started + 4,
         ),
     )
     ran = verdict is not Verdict.NOT_RUN
-    return Outcome(it, verdict, why or WHY[verdict], steps if ran else (), started, 4.0 if ran else 0.0)
+    return Outcome(check, verdict, why or WHY[verdict], steps if ran else (), started, 4.0 if ran else 0.0)
 
 
 WHY = {
@@ -80,17 +80,17 @@ def run(teams: tuple[str, ...] = TEAMS, kinds: tuple[str, ...] = KINDS, flavors:
     outcomes, held = [], []
     wanted = [(kind, team, flavor) for kind in kinds for team in teams for flavor in flavors]
     for number, (kind, team, flavor) in enumerate(wanted):
-        it = check(kind, team, (Scheduler.KUEUE, Scheduler.KAI)[number % 5 == 4], flavor)
+        result = check(kind, team, (Scheduler.KUEUE, Scheduler.KAI)[number % 5 == 4], flavor)
         began = number // 4 * 4.5
-        one = outcome(it, VERDICTS[number % len(VERDICTS)], began)
+        one = outcome(result, VERDICTS[number % len(VERDICTS)], began)
         outcomes.append(one)
         if one.steps:
             held += [
-                Held(it.name, "research", "research", flavor, 16, began + 0.5, began + 2),
-                Held(it.name, "research", "research", flavor, 8, began + 2, began + 4),
-                Held(it.name, team, team, flavor, 16, began + 2.2, began + 4),
+                Held(result.name, "research", "research", flavor, 16, began + 0.5, began + 2),
+                Held(result.name, "research", "research", flavor, 8, began + 2, began + 4),
+                Held(result.name, team, team, flavor, 16, began + 2.2, began + 4),
             ]
-    seconds = max(it.started + it.seconds for it in outcomes)
+    seconds = max(outcome.started + outcome.seconds for outcome in outcomes)
     return Run(
         "tenancy.toml",
         "lab (https://127.0.0.1:6443)",
@@ -103,7 +103,7 @@ def run(teams: tuple[str, ...] = TEAMS, kinds: tuple[str, ...] = KINDS, flavors:
 
 def hostile() -> Run:
     """Every text in it is one that would do harm if it were not shown as text."""
-    it = Check(Scheduler.KUEUE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, (Step(HOSTILE),), HOSTILE)
+    check = Check(Scheduler.KUEUE, HOSTILE, HOSTILE, HOSTILE, HOSTILE, (Step(HOSTILE),), HOSTILE)
     told = Condition(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE)
     amounts = {HOSTILE: 1}
     step = StepSeen(HOSTILE, (HOSTILE,), None, amounts, amounts, amounts, (told,), amounts)
@@ -112,7 +112,7 @@ def hostile() -> Run:
         cluster=HOSTILE,
         began=HOSTILE,
         seconds=3.0,
-        outcomes=(Outcome(it, Verdict.BROKEN, HOSTILE, (step,), 0.0, 3.0),),
-        held=(Held(it.name, HOSTILE, HOSTILE, HOSTILE, 4, 0.0, 3.0),),
+        outcomes=(Outcome(check, Verdict.BROKEN, HOSTILE, (step,), 0.0, 3.0),),
+        held=(Held(check.name, HOSTILE, HOSTILE, HOSTILE, 4, 0.0, 3.0),),
         stopped=HOSTILE,
     )

@@ -60,7 +60,7 @@ def team(draw: st.DrawFn, capacity: dict[str, int], share: int, departments: lis
 def table(required: dict[str, Any] | None = None, /, **optional: Any) -> st.SearchStrategy[dict[str, Any]]:
     """A table with some of its optional keys. What is no strategy is a value that stays."""
     fixed, drawn = (
-        {key: it if isinstance(it, st.SearchStrategy) else st.just(it) for key, it in keys.items()}
+        {key: value if isinstance(value, st.SearchStrategy) else st.just(value) for key, value in keys.items()}
         for keys in (required or {}, optional)
     )
     return st.fixed_dictionaries(fixed, optional=drawn)

@@ -14,7 +14,7 @@ from tenancy.status.why import Answer, Snapshot, Wanted, explain
 
 CASES = Path(__file__).parent / "status" / "why"
 
-NAMES = sorted(it.stem for it in CASES.glob("*.json"))
+NAMES = sorted(path.stem for path in CASES.glob("*.json"))
 
 
 @cache

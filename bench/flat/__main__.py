@@ -36,9 +36,9 @@ def quotas(gpus: int, **limits: int) -> list[object]:
         return f"{gibibytes // 1024}Ti" if gibibytes and gibibytes % 1024 == 0 else f"{gibibytes}Gi" if units else "0"
 
     rows = [
-        row("cpu", str(8 * gpus), {key: str(8 * it) for key, it in limits.items()}),
-        row("memory", memory(gpus), {key: memory(it) for key, it in limits.items()}),
-        row("nvidia.com/gpu", str(gpus), {key: str(it) for key, it in limits.items()}),
+        row("cpu", str(8 * gpus), {key: str(8 * limit) for key, limit in limits.items()}),
+        row("memory", memory(gpus), {key: memory(limit) for key, limit in limits.items()}),
+        row("nvidia.com/gpu", str(gpus), {key: str(limit) for key, limit in limits.items()}),
     ]
     return [{"coveredResources": ["cpu", "memory", "nvidia.com/gpu"], "flavors": [{"name": "gpu", "resources": rows}]}]
 

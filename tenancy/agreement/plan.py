@@ -137,7 +137,8 @@ def make_plan(agreement: Agreement) -> Plan:
         sharing=agreement.sharing,
         access=agreement.access,
         departments=tuple(
-            DepartmentPlan(name, it.display_name or name, it.weight) for name, it in agreement.departments.items()
+            DepartmentPlan(name, department.display_name or name, department.weight)
+            for name, department in agreement.departments.items()
         ),
         teams=tuple(_team(name, team, agreement) for name, team in agreement.teams.items()),
     )

@@ -40,7 +40,8 @@ def sound_part(values: object, broken: Iterable[Path]) -> dict[str, Any] | None:
     if "access" in values and "access" not in rest:
         of_access = ("members", "leads", "highest_priority")
         rest["teams"] = {
-            name: {key: it for key, it in team.items() if key not in of_access} for name, team in rest["teams"].items()
+            name: {key: value for key, value in team.items() if key not in of_access}
+            for name, team in rest["teams"].items()
         }
     return rest
 

@@ -72,7 +72,9 @@ def _live(file: str, found: Loaded, kubeconfig: str | None, context: str | None,
         return finding.at(file, *positions.of(finding.path, key=finding.on_key))
 
     if json:
-        common.print_json({"findings": [it.as_json() for it in found.findings], **show.as_json(report, place)})
+        common.print_json(
+            {"findings": [finding.as_json() for finding in found.findings], **show.as_json(report, place)}
+        )
     else:
         for finding in found.findings:
             print(finding)

@@ -114,10 +114,10 @@ def _plans(old: str, new: str) -> tuple[Plan, Plan]:
 
     if old == new == revisions.STDIN:
         common.stop("- is one agreement: name the other one, too")
-    found = [revisions.loaded(it) for it in (old, new)]
-    agreements = [it.agreement for it in found]
-    for it in found:
-        for finding in it.findings if it.agreement is None else ():
+    found = [revisions.loaded(entry) for entry in (old, new)]
+    agreements = [loaded.agreement for loaded in found]
+    for item in found:
+        for finding in item.findings if item.agreement is None else ():
             print(finding, file=sys.stderr)
     was, becomes = agreements
     if was is None or becomes is None:
@@ -180,6 +180,6 @@ def _is(difference: Difference, stands: Standing | None) -> set[FailOn]:
         FailOn.CHANGE: not difference.is_empty,
         FailOn.LESS: difference.is_less,
         FailOn.REFUSED: bool(difference.refused),
-        FailOn.ABOVE: stands is not None and (any(it.by_change for it in stands.above) or bool(stands.leaving)),
+        FailOn.ABOVE: stands is not None and (any(above.by_change for above in stands.above) or bool(stands.leaving)),
     }
-    return {it for it, so in is_so.items() if so}
+    return {fail_on for fail_on, so in is_so.items() if so}

@@ -73,7 +73,7 @@ def adopt(
     there: list[Node] = []
     try:
         if files:
-            objects, source = [one for it in files for one in _objects(it)], ", ".join(files)
+            objects, source = [one for file in files for one in _objects(file)], ", ".join(files)
         else:
             from ..review.importing import read as live
 
@@ -142,7 +142,7 @@ def _tell(found: Adoption) -> None:
     say(f"what the agreement does not say, and what becomes of it when it is adopted ({len(found.unsaid)}):")
     for line in words.lines(found.unsaid):
         say(f"  {line}")
-    if found.owners_unknown and any(it.fate is Fate.KEPT and it.path for it in found.unsaid):
+    if found.owners_unknown and any(difference.fate is Fate.KEPT and difference.path for difference in found.unsaid):
         say("files do not say who wrote a field: what stays as it is goes after all where kubectl wrote it")
 
 
@@ -158,9 +158,9 @@ def _objects(name: str) -> Iterator[Object]:
         if not path.is_dir():
             yield from parse(path.read_text("utf-8"), name)
             return
-        inside = sorted(it for it in path.rglob("*") if it.suffix in SUFFIXES and it.is_file())
-        for it in inside:
-            yield from parse(it.read_text("utf-8"), str(it))
+        inside = sorted(entry for entry in path.rglob("*") if entry.suffix in SUFFIXES and entry.is_file())
+        for item in inside:
+            yield from parse(item.read_text("utf-8"), str(item))
     except UnicodeDecodeError as error:
         raise NotObjects(f"{name} holds a file that is not UTF-8: byte 0x{error.object[error.start]:02x}") from None
     except OSError as error:

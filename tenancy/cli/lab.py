@@ -57,8 +57,8 @@ def up(file: File = None, named: FileOption = None, name: Name = "lab", with_: W
         from ..lab import kind, lab
 
         start = kind.up if on == "kind" else lab.up
-        it = start(plan, name, with_ or (), report=lambda line: print(f"  {line}", flush=True))
-        print(f"lab {name} is up: {it.kubeconfig}")
+        folder = start(plan, name, with_ or (), report=lambda line: print(f"  {line}", flush=True))
+        print(f"lab {name} is up: {folder.kubeconfig}")
 
 
 @app.command()

@@ -51,7 +51,7 @@ def render(
     schedulers = chosen(scheduler)
     files = rendering.rendered(plan, Namespaces(namespaces), schedulers)
     refused = fidelity.refused(fidelity.verdicts(plan, schedulers))
-    left_out = {it: why for it, why in refusals(plan).items() if it in schedulers}
+    left_out = {scheduler: why for scheduler, why in refusals(plan).items() if scheduler in schedulers}
     if check:
         _compare(out, files)
     else:
@@ -63,7 +63,7 @@ def render(
     for (name, how), promises in _by_reason(refused).items():
         print(f"{name} refuses {', '.join(promises)}: {how}", file=sys.stderr)
     for folder, why in left_out.items():
-        others = " ".join(f"--scheduler {it}" for it in Scheduler if it not in left_out)
+        others = " ".join(f"--scheduler {scheduler}" for scheduler in Scheduler if scheduler not in left_out)
         message = (
             f"{out / folder} was not written: {TITLES[folder]} refuses this agreement: {why}; {others} leaves it out"
         )

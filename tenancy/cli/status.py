@@ -93,7 +93,7 @@ def status(
         read = common.one_scheduler(scheduler) or usage.present(client)
         if watch:
             found = boards(client, plan, read, within, lambda: time.sleep(every))
-            chosen = (it if isinstance(it, str) else it.only(teams, flavors) for it in found)
+            chosen = (board if isinstance(board, str) else board.only(teams, flavors) for board in found)
             _watch(chosen, json, detail=bool(teams), every=every_line)
             return
         board = now(client, plan, read, within).only(teams, flavors)

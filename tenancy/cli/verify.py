@@ -101,7 +101,7 @@ def verify(
         return
     name = common.file_of(file, named)
     plan = common.plan_of(name)
-    schedulers = [it for it in Scheduler if it in (scheduler or ())]
+    schedulers = [entry for entry in Scheduler if entry in (scheduler or ())]
     choice = Choice(tuple(only or ()), tuple(team or ()), tuple(flavor or ()), sample)
     if list_:
         _list(choice.of(plan, schedulers or list(Scheduler)), json)
@@ -152,7 +152,7 @@ def _checks(plan: Plan, scheduler: Scheduler) -> Sequence[Check]:
 def _present(session: Session, named: Sequence[Scheduler]) -> Sequence[Scheduler]:
     """Those that are named, or all that are there; stops where there is none, or one that is named is not."""
     there = session.present()
-    missing: list[str] = [it for it in named if it not in there]
+    missing: list[str] = [scheduler for scheduler in named if scheduler not in there]
     if missing or not there:
         common.stop(
             f"verify: {session.where} holds nothing of the agreement of {session.plan.cluster} for "
@@ -187,11 +187,13 @@ def _clean(kubeconfig: str | None, context: str | None) -> None:
 def _list(checks: Sequence[Check], json: bool) -> None:
     """The checks, one on a line."""
     if json:
-        common.print_json([{"name": it.name, "promise": it.promise, "not_run": it.not_run} for it in checks])
+        common.print_json(
+            [{"name": check.name, "promise": check.promise, "not_run": check.not_run} for check in checks]
+        )
         return
-    width = max(len(it.name) for it in checks)
-    for it in checks:
-        print(f"{it.name:<{width}}  {it.promise}" + (f" (not run: {it.not_run})" if it.not_run else ""))
+    width = max(len(check.name) for check in checks)
+    for entry in checks:
+        print(f"{entry.name:<{width}}  {entry.promise}" + (f" (not run: {entry.not_run})" if entry.not_run else ""))
     print(f"{len(checks)} checks")
 
 

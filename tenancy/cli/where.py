@@ -25,12 +25,12 @@ def kubeconfig_of(kubeconfig: str | None, context: str | None, lab: str | None) 
     if kubeconfig:
         return kubeconfig
     try:
-        it = folder.folder(lab or "lab")
+        result = folder.folder(lab or "lab")
     except folder.LabError as error:
         common.stop(str(error))
     if lab:
-        if not it.kubeconfig.exists():
-            common.stop(f"there is no lab {lab} in {it.path.parent}: tenancy lab up --name {lab}")
-        return str(it.kubeconfig)
+        if not result.kubeconfig.exists():
+            common.stop(f"there is no lab {lab} in {result.path.parent}: tenancy lab up --name {lab}")
+        return str(result.kubeconfig)
     nothing_said = not context and not os.environ.get("KUBECONFIG")
-    return str(it.kubeconfig) if nothing_said and it.kubeconfig.exists() else None
+    return str(result.kubeconfig) if nothing_said and result.kubeconfig.exists() else None

@@ -87,16 +87,18 @@ class Api:
                 version = next(iter(group["versions"]))
                 base = f"{root}/" + "/".join(filter(None, (group["metadata"].get("name"), version["version"])))
                 found += [
-                    Kind(base, it["responseKind"]["kind"], it["resource"], it["scope"] == "Namespaced")
-                    for it in version["resources"]
-                    if {"list", "delete"} <= set(it["verbs"])
+                    Kind(
+                        base, resource["responseKind"]["kind"], resource["resource"], resource["scope"] == "Namespaced"
+                    )
+                    for resource in version["resources"]
+                    if {"list", "delete"} <= set(resource["verbs"])
                 ]
         return found
 
     def labelled(self, kinds: Iterable[Kind], selector: str) -> list[Thing]:
         """Every object of these kinds that the selector chooses, in all namespaces."""
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-            return [it for found in pool.map(lambda kind: self.things(kind, selector), kinds) for it in found]
+            return [thing for found in pool.map(lambda kind: self.things(kind, selector), kinds) for thing in found]
 
     def things(self, kind: Kind, selector: str = "", namespace: str = "") -> list[Thing]:
         """The objects of a kind. None where it is not served any more, or not to us: then none of them is ours."""
@@ -107,7 +109,7 @@ class Api:
             if error.response.status_code in GONE:
                 return []
             raise
-        return [_thing(kind, it["metadata"]) for it in items]
+        return [_thing(kind, item["metadata"]) for item in items]
 
     def get(self, path: str) -> Any | None:
         """The object; None where there is none."""

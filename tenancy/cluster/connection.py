@@ -38,12 +38,12 @@ class _Config:
     def add(self, config: Mapping[str, Any], folder: Path) -> _Config:
         """Takes what nobody said before; each keeps the folder that its relative paths start from."""
         self.current = self.current or str(config.get("current-context") or "")
-        for it in config.get("contexts") or ():
-            self.contexts.setdefault(str(it.get("name")), it.get("context") or {})
-        for it in config.get("clusters") or ():
-            self.clusters.setdefault(str(it.get("name")), {**(it.get("cluster") or {}), "folder": folder})
-        for it in config.get("users") or ():
-            self.users.setdefault(str(it.get("name")), {**(it.get("user") or {}), "folder": folder})
+        for context in config.get("contexts") or ():
+            self.contexts.setdefault(str(context.get("name")), context.get("context") or {})
+        for cluster in config.get("clusters") or ():
+            self.clusters.setdefault(str(cluster.get("name")), {**(cluster.get("cluster") or {}), "folder": folder})
+        for user in config.get("users") or ():
+            self.users.setdefault(str(user.get("name")), {**(user.get("user") or {}), "folder": folder})
         return self
 
 
@@ -150,9 +150,9 @@ def _chosen(config: _Config, context: str | None, where: str) -> tuple[Mapping[s
     return cluster, config.users.get(str(config.contexts[name].get("user")), {})
 
 
-def _from_the_root(it: Mapping[str, Any]) -> dict[str, Any]:
-    absolute = {key: str(it["folder"].absolute() / it[key]) for key in FILES if it.get(key)}
-    return {**{key: value for key, value in it.items() if key != "folder"}, **absolute}
+def _from_the_root(body: Mapping[str, Any]) -> dict[str, Any]:
+    absolute = {key: str(body["folder"].absolute() / body[key]) for key in FILES if body.get(key)}
+    return {**{key: value for key, value in body.items() if key != "folder"}, **absolute}
 
 
 def _tls(cluster: Mapping[str, Any], user: Mapping[str, Any]) -> ssl.SSLContext:
@@ -172,8 +172,8 @@ def _tls(cluster: Mapping[str, Any], user: Mapping[str, Any]) -> ssl.SSLContext:
     return tls
 
 
-def _pem(it: Mapping[str, Any], what: str) -> bytes | None:
+def _pem(body: Mapping[str, Any], what: str) -> bytes | None:
     """What a kubeconfig has in itself (`…-data`) or in a file beside it."""
-    if data := it.get(f"{what}-data"):
+    if data := body.get(f"{what}-data"):
         return base64.b64decode(data)
-    return (it["folder"] / it[what]).read_bytes() if it.get(what) else None
+    return (body["folder"] / body[what]).read_bytes() if body.get(what) else None

@@ -183,11 +183,14 @@ def of_workload(body: Object, queues: Mapping[str, Queue], local: Mapping[tuple[
 def pod_sets(workload: Object) -> tuple[PodSet, ...]:
     """Its templates, and what its admission gives them; of a Workload whose templates were not read the admission alone."""
     status = status_of(workload)
-    assigned = {str(it.get("name")): it for it in (status.get("admission") or NONE).get("podSetAssignments") or ()}
-    counted = {str(it.get("name")): it for it in status.get("resourceRequests") or ()}
+    assigned = {
+        str(assignment.get("name")): assignment
+        for assignment in (status.get("admission") or NONE).get("podSetAssignments") or ()
+    }
+    counted = {str(request.get("name")): request for request in status.get("resourceRequests") or ()}
     templates = spec_of(workload).get("podSets") or ()
-    unknown = [{"name": name} for name in assigned if name not in {str(it.get("name")) for it in templates}]
-    return tuple(_pod_set(it, assigned, counted) for it in (*templates, *unknown))
+    unknown = [{"name": name} for name in assigned if name not in {str(template.get("name")) for template in templates}]
+    return tuple(_pod_set(template, assigned, counted) for template in (*templates, *unknown))
 
 
 def _pod_set(body: Object, assigned: Mapping[str, Object], counted: Mapping[str, Object]) -> PodSet:

@@ -23,7 +23,7 @@ PRESENT_LABEL = (
 )
 VENDOR = "nvidia.com/"
 # The control plane repeats a node's state as taints; that is said once, as the state.
-STATE_TAINTS = {f"node.kubernetes.io/{it}" for it in ("unschedulable", "not-ready", "unreachable")}
+STATE_TAINTS = {f"node.kubernetes.io/{entry}" for entry in ("unschedulable", "not-ready", "unreachable")}
 KEEPS_OUT = ("NoSchedule", "NoExecute")  # PreferNoSchedule keeps out nobody
 
 
@@ -65,7 +65,7 @@ def is_gpu(resource: str) -> bool:
 
 def has(flavor: Hardware, node: Node) -> tuple[int, int, int]:
     """How many units of the flavor the node's devices, its CPUs and its memory are each enough for."""
-    cpu, memory = (node.allocatable.get(it, 0) for it in ("cpu", "memory"))
+    cpu, memory = (node.allocatable.get(entry, 0) for entry in ("cpu", "memory"))
     devices = cpu // 1000 if flavor.unit == "cpu" else node.allocatable.get(flavor.resource, 0)
     return devices, cpu // flavor.cpu, memory // flavor.memory
 
@@ -77,8 +77,12 @@ def units(flavor: Hardware, node: Node) -> int:
 
 def strange_taints(flavor: Hardware, node: Node) -> list[NodeTaint]:
     """Taints that keep the flavor's jobs out: it names none such, so no job gets a toleration for it."""
-    named = {(it.key, it.value, it.effect) for it in flavor.taints}
-    return [it for it in node.taints if it.effect in KEEPS_OUT and it not in named and it.key not in STATE_TAINTS]
+    named = {(taint.key, taint.value, taint.effect) for taint in flavor.taints}
+    return [
+        taint
+        for taint in node.taints
+        if taint.effect in KEEPS_OUT and taint not in named and taint.key not in STATE_TAINTS
+    ]
 
 
 def levels_of(plan: Plan, flavor: Hardware) -> tuple[str, ...]:
@@ -112,29 +116,31 @@ def place(plan: Plan, nodes: Iterable[Node]) -> Placed:
     by_flavor: dict[str, list[Node]] = {flavor.name: [] for flavor in plan.flavors}
     several: list[tuple[Node, list[Hardware]]] = []
     strays: list[Node] = []
-    for node in sorted(nodes, key=lambda it: natural(it.name)):
-        flavors = [it for it in plan.flavors if it.node_labels.items() <= node.labels.items()]
+    for node in sorted(nodes, key=lambda node: natural(node.name)):
+        flavors = [flavor for flavor in plan.flavors if flavor.node_labels.items() <= node.labels.items()]
         if len(flavors) == 1:
             by_flavor[flavors[0].name].append(node)
         elif flavors:
             several.append((node, flavors))
         else:
             strays.append(node)
-    levels = {it.name: levels_of(plan, it) for it in plan.flavors}
+    levels = {flavor.name: levels_of(plan, flavor) for flavor in plan.flavors}
     lacking = {
-        it.name: it.capacity
-        - plan.pool[it.name]
-        - sum(usable(it, levels[it.name], node) for node in by_flavor[it.name])
-        for it in plan.flavors
+        flavor.name: flavor.capacity
+        - plan.pool[flavor.name]
+        - sum(usable(flavor, levels[flavor.name], node) for node in by_flavor[flavor.name])
+        for flavor in plan.flavors
     }
     doubles = {}
     for node, flavors in several:
-        chosen = max(flavors, key=lambda it: (units(it, node) > 0, min(units(it, node), lacking[it.name])))
+        chosen = max(
+            flavors, key=lambda flavor: (units(flavor, node) > 0, min(units(flavor, node), lacking[flavor.name]))
+        )
         by_flavor[chosen.name].append(node)
         lacking[chosen.name] -= usable(chosen, levels[chosen.name], node)
-        doubles[node.name] = [it for it in flavors if it is not chosen]
+        doubles[node.name] = [flavor for flavor in flavors if flavor is not chosen]
     return Placed(
-        {name: sorted(its, key=lambda it: natural(it.name)) for name, its in by_flavor.items()}, doubles, strays
+        {name: sorted(its, key=lambda node: natural(node.name)) for name, its in by_flavor.items()}, doubles, strays
     )
 
 
@@ -149,13 +155,15 @@ def alike(plan: Plan, placed: Placed) -> Mapping[str, Hardware]:
     products: dict[str, set[str | None]] = defaultdict(set)
     for flavor in plan.flavors:
         known = [flavor.node_labels.get(PRODUCT_LABEL)]
-        known += [it.labels.get(PRODUCT_LABEL) for it in placed.by_flavor[flavor.name]]
-        products[flavor.name] = {it for it in known if it}
+        known += [node.labels.get(PRODUCT_LABEL) for node in placed.by_flavor[flavor.name]]
+        products[flavor.name] = {entry for entry in known if entry}
     found = {}
     for node in placed.strays:
         if not node.has_gpus:
             continue
-        near = sorted(((_nearness(it, node, products[it.name]), it.name) for it in plan.flavors), reverse=True)
+        near = sorted(
+            ((_nearness(flavor, node, products[flavor.name]), flavor.name) for flavor in plan.flavors), reverse=True
+        )
         if near and near[0][0] > 0 and (len(near) == 1 or near[1][0] < near[0][0]):
             found[node.name] = plan.flavor[near[0][1]]
     return found
@@ -173,4 +181,4 @@ def _nearness(flavor: Hardware, node: Node, products: set[str | None]) -> int:
 
 def natural(name: str) -> list[str | int]:
     """Sorts `gpu-9` before `gpu-10`. Every second part is a number, so that any two names can be compared."""
-    return [int(it) if place % 2 else it for place, it in enumerate(re.split("([0-9]+)", name))]
+    return [int(part) if place % 2 else part for place, part in enumerate(re.split("([0-9]+)", name))]

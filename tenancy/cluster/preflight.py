@@ -75,23 +75,25 @@ class Found:
     def by_hand(self, record: Mapping[str, Object]) -> dict[str, Object]:
         """Those that can be put back by writing them again, as they are wanted."""
         return {
-            it: self.different[it]
-            for it in self.unnoticed(record)
-            if it in self.there and it not in self.leaving and not changed(self.there[it], self.different[it])
+            entry: self.different[entry]
+            for entry in self.unnoticed(record)
+            if entry in self.there
+            and entry not in self.leaving
+            and not changed(self.there[entry], self.different[entry])
         }
 
     def going(self, record: Mapping[str, Object]) -> dict[str, Object]:
         """What the stack has and no longer wants, as it is on the cluster."""
-        return {name: it for name, it in self.there.items() if name in record and name not in self.different}
+        return {name: value for name, value in self.there.items() if name in record and name not in self.different}
 
     def left(self, record: Mapping[str, Object]) -> list[str]:
         """What an update made before it was killed, and nobody wants any more."""
-        return [it for it in self.unmade if it not in record]
+        return [entry for entry in self.unmade if entry not in record]
 
     def refusals(self, record: Mapping[str, Object], *, adopt: bool, prune: bool) -> list[str]:
         """Why nothing may be written, in sentences; none when all is well."""
         said = [f"the cluster serves no {kind}: install its controller first" for kind in self.unserved]
-        if (foreign := [it for it in self.foreign if it not in record]) and not adopt:
+        if (foreign := [entry for entry in self.foreign if entry not in record]) and not adopt:
             said.append(
                 f"{names(foreign)}: on the cluster already, and not made by this agreement. Rename or remove what "
                 "is there, or take it over with: pulumi config set tenancy:adopt true"
@@ -103,12 +105,12 @@ class Found:
             for field in self.fixed
         ]
         said += [
-            f"Namespace/{it.partition(' ')[0]}: another team's by its label, and the operator cannot change LocalQueues. Take "
-            f"the label off first: kubectl label namespace {it}-  Then update, once its LocalQueues are gone"
-            for it in self.moved
+            f"Namespace/{entry.partition(' ')[0]}: another team's by its label, and the operator cannot change LocalQueues. Take "
+            f"the label off first: kubectl label namespace {entry}-  Then update, once its LocalQueues are gone"
+            for entry in self.moved
         ]
         by_hand = self.by_hand(record)
-        if unnoticed := [it for it in self.unnoticed(record) if it not in by_hand]:
+        if unnoticed := [entry for entry in self.unnoticed(record) if entry not in by_hand]:
             said.append(
                 f"{names(unnoticed)}: not on the cluster as this stack wrote it (changed by hand, or by an update that "
                 "was killed, or it is another cluster). Take note of what is there with: pulumi refresh. Then update"
@@ -149,7 +151,7 @@ class Cluster:
         unserved, absent, foreign, leaving, fixed, moved, unmade, held = [list[str]() for _ in range(8)]
         different: dict[str, Object] = {}
         known: dict[str, Object] = {}
-        selecting = [it for config in by_kind.get("NamespaceConfig", {}).values() for it in _labels(config)]
+        selecting = [label for config in by_kind.get("NamespaceConfig", {}).values() for label in _labels(config)]
         for kind, made in by_kind.items():
             there = self._list(kind, versions[kind])
             if there is None:
@@ -172,7 +174,7 @@ class Cluster:
                 policy = (live.get("spec") or {}).get("stopPolicy", "None")
                 held += [f"{name}: held by hand (stopPolicy {policy})"] if policy != "None" else []
                 if not is_replaced(made[name]):
-                    fixed += [f"{name}: {it} would change" for it in changed(live, made[name])]
+                    fixed += [f"{name}: {entry} would change" for entry in changed(live, made[name])]
                 if KINDS[kind].shared:
                     moved += [f"{metadata['name']} {label}" for label in selecting if _changes(label, live, made[name])]
                 if not covers(live, made[name]):
@@ -190,8 +192,8 @@ class Cluster:
     def remove(self, versions: Mapping[str, str], references: Sequence[str]) -> None:
         """Asks the cluster to delete objects; what is in use goes when it no longer is (Kueue's finalizers). Of what is
         shared only our fields go: an apply without fields, by the one manager that we write under, gives them up."""
-        for it in references:
-            kind, *namespace, name = it.split("/")
+        for deleted in references:
+            kind, *namespace, name = deleted.split("/")
             version = versions[kind]
             path = _row(kind, version).path("".join(namespace), name)
             if KINDS[kind].shared:
@@ -200,7 +202,7 @@ class Cluster:
             else:
                 answer = self._http.delete(path)
             if answer.status_code != httpx2.codes.NOT_FOUND:
-                _check(answer, f"remove {it}")
+                _check(answer, f"remove {deleted}")
 
     def _apply(self, path: str, body: Object) -> httpx2.Response:
         return self._http.patch(
@@ -216,16 +218,20 @@ class Cluster:
             found = served(self._http, _row(kind, version))
         except Unreadable as error:
             raise PreflightError(f"the cluster does not let us list {KINDS[kind].plural}: {error.reason}") from None
-        return None if found is None else {reference(it): it for it in found}
+        return None if found is None else {reference(entry): entry for entry in found}
 
 
 def _labels(config: Object) -> list[str]:
     """The labels by which the namespace operator finds namespaces."""
-    return [it["key"] for it in config["spec"]["labelSelector"]["matchExpressions"] if it["operator"] == "Exists"]
+    return [
+        expression["key"]
+        for expression in config["spec"]["labelSelector"]["matchExpressions"]
+        if expression["operator"] == "Exists"
+    ]
 
 
 def _changes(label: str, live: Object, wanted: Object) -> bool:
-    there, becomes = (it["metadata"].get("labels", {}).get(label, "") for it in (live, wanted))
+    there, becomes = (entry["metadata"].get("labels", {}).get(label, "") for entry in (live, wanted))
     return there not in ("", becomes)
 
 
@@ -236,8 +242,8 @@ def _row(kind: str, version: str) -> Kind:
 
 def _shared_first(references: Sequence[str]) -> tuple[list[str], list[str]]:
     """What is shared, of which only our fields ever go, and the rest."""
-    shared = [it for it in references if KINDS[it.partition("/")[0]].shared]
-    return shared, [it for it in references if it not in shared]
+    shared = [reference for reference in references if KINDS[reference.partition("/")[0]].shared]
+    return shared, [reference for reference in references if reference not in shared]
 
 
 def names(references: Sequence[str]) -> str:

@@ -64,11 +64,11 @@ def live(bodies: Iterable[Object], plan: Plan, scheduler: Scheduler) -> list[Que
 
 def local_queues(bodies: Iterable[Object]) -> dict[tuple[str, str], str]:
     """The ClusterQueue of each LocalQueue, by its namespace and name."""
-    return {(namespace_of(it), name_of(it)): str(spec_of(it).get("clusterQueue") or "") for it in bodies}
+    return {(namespace_of(body), name_of(body)): str(spec_of(body).get("clusterQueue") or "") for body in bodies}
 
 
 def by_name(bodies: Iterable[Object]) -> Mapping[str, Object]:
-    return {name_of(it): it for it in bodies}
+    return {name_of(body): body for body in bodies}
 
 
 _PARENTS = ("clusterQueue", "cohortName", "parentName", "parentQueue")

@@ -35,7 +35,9 @@ def described(node: Object) -> Node:
         name=name_of(node),
         labels=labels_of(node),
         allocatable=_amounts(status_of(node).get("allocatable") or {}),
-        taints=tuple(NodeTaint(it["key"], it.get("value") or "", it["effect"]) for it in spec.get("taints") or ()),
+        taints=tuple(
+            NodeTaint(taint["key"], taint.get("value") or "", taint["effect"]) for taint in spec.get("taints") or ()
+        ),
         ready=is_true(node, "Ready"),
         cordoned=bool(spec.get("unschedulable")),
     )

@@ -49,12 +49,14 @@ def of(pod: Object) -> dict[str, Fraction]:
 def claims(spec: Object) -> tuple[str, ...]:
     """Devices that are claimed and not counted (DRA): each the name of the claim, or of the template that it is made from."""
     claimed = spec.get("resourceClaims") or ()
-    names = (it.get("resourceClaimName") or it.get("resourceClaimTemplateName") or it["name"] for it in claimed)
+    names = (
+        entry.get("resourceClaimName") or entry.get("resourceClaimTemplateName") or entry["name"] for entry in claimed
+    )
     return tuple(str(name) for name in names)
 
 
 def _containers(spec: Object) -> dict[str, Fraction]:
-    total = _sum(_requests(it.get("resources") or NONE) for it in spec.get("containers") or ())
+    total = _sum(_requests(container.get("resources") or NONE) for container in spec.get("containers") or ())
     sidecars: dict[str, Fraction] = {}
     largest: dict[str, Fraction] = {}
     for container in spec.get("initContainers") or ():
@@ -77,7 +79,7 @@ def _for_the_pod(resources: Object, containers: Requests) -> dict[str, Fraction]
     """A limit counts where neither the pod nor a container requests the resource."""
     limits = {name: text for name, text in (resources.get("limits") or NONE).items() if name not in containers}
     amounts = _amounts({**limits, **(resources.get("requests") or NONE)})
-    return {name: it for name, it in amounts.items() if name in FOR_A_POD or name.startswith(HUGE_PAGES)}
+    return {name: amount for name, amount in amounts.items() if name in FOR_A_POD or name.startswith(HUGE_PAGES)}
 
 
 def _part(annotations: Mapping[str, str], gpu_memory: int) -> Fraction:

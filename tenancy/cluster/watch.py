@@ -90,12 +90,12 @@ class Watch:
                     if self.ending.is_set():
                         break
                     event = json.loads(line)
-                    it = event["object"]
+                    result = event["object"]
                     if event["type"] == "ERROR":
                         return ""
-                    version = str(it["metadata"]["resourceVersion"])
+                    version = str(result["metadata"]["resourceVersion"])
                     if event["type"] != "BOOKMARK":
-                        self.changed(it, event["type"] != "DELETED")
+                        self.changed(result, event["type"] != "DELETED")
         except httpx2.ReadTimeout:
             pass
         return version

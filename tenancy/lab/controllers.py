@@ -309,7 +309,8 @@ def chosen(names: Iterable[str]) -> list[Controller]:
         optional = ", ".join(name for name in CONTROLLERS if name not in ALWAYS)
         raise LabError(f"the lab has no controller {', '.join(map(repr, unknown))}; there are {optional}")
     return [
-        CONTROLLERS[name] for name in dict.fromkeys(it for name in wanted for it in (*CONTROLLERS[name].needs, name))
+        CONTROLLERS[name]
+        for name in dict.fromkeys(need for name in wanted for need in (*CONTROLLERS[name].needs, name))
     ]
 
 

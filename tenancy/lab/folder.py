@@ -103,7 +103,7 @@ class Folder:
             elif path.name != STATE:
                 path.unlink()
         shutil.rmtree(self.path)
-        if [it.name for it in self.path.parent.iterdir()] == [".gitignore"]:
+        if [path.name for path in self.path.parent.iterdir()] == [".gitignore"]:
             shutil.rmtree(self.path.parent)
 
 

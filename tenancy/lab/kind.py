@@ -73,8 +73,8 @@ CHARTS = (
 def up(plan: Plan, name: str = "lab", with_: Iterable[str] = (), report: Report = lambda line: None) -> Folder:
     """Makes the cluster, or adds what it lacks; returns its folder. Raises LabError; then a cluster that this call
     made is removed again. `with_` may name kubevirt, and kai, which is always there."""
-    it = folder(name)
-    had = it.state()
+    result = folder(name)
+    had = result.state()
     if had and had.on != "kind":
         raise LabError(f"lab {name} is on {had.on}: tenancy lab down --name {name} first")
     wanted = set(with_)
@@ -83,29 +83,29 @@ def up(plan: Plan, name: str = "lab", with_: Iterable[str] = (), report: Report 
     _require_programs()
     config = configuration(plan, name)
     optional = [OPTIONAL] if OPTIONAL in {*wanted, *(had.controllers if had else ())} else []
-    it.make(State(plan.cluster, [*ALWAYS, *optional], on="kind"))
+    result.make(State(plan.cluster, [*ALWAYS, *optional], on="kind"))
     made = PREFIX + name not in _run("kind", "get", "clusters").split()
     try:
         if made:
             report(f"kind: a control plane and {len(config['nodes']) - 1} workers")
-            path = it.write("kind.json", json.dumps(config, indent=1))
-            _run("kind", "create", "cluster", *_of(it), "--config", str(path), "--wait", CREATE_TIMEOUT)
-        apply(it.kubeconfig, patches(plan, name))
+            path = result.write("kind.json", json.dumps(config, indent=1))
+            _run("kind", "create", "cluster", *_of(result), "--config", str(path), "--wait", CREATE_TIMEOUT)
+        apply(result.kubeconfig, patches(plan, name))
         for chart in CHARTS:
             report(f"helm: {chart.release} {chart.version}")
-            values = it.write(f"{chart.release}.json", json.dumps(chart.values(plan), indent=1))
-            _run("helm", *install(chart, it.kubeconfig, values))
+            values = result.write(f"{chart.release}.json", json.dumps(chart.values(plan), indent=1))
+            _run("helm", *install(chart, result.kubeconfig, values))
         if optional:
             report("kubevirt")
-            _kubevirt(it)
+            _kubevirt(result)
         marks = (f"{LAB_LABEL}={name}", f"{ALLOWED_LABEL}=true")
-        kubectl(it.kubeconfig, "label", "namespace", "kube-system", *marks, "--overwrite")
+        kubectl(result.kubeconfig, "label", "namespace", "kube-system", *marks, "--overwrite")
     except BaseException:
         if made:
             delete(name)
-            it.remove()
+            result.remove()
         raise
-    return it
+    return result
 
 
 def delete(name: str) -> None:
@@ -159,13 +159,13 @@ def install(chart: Chart, kubeconfig: Path, values: Path) -> list[str]:
     ]
 
 
-def _kubevirt(it: Folder) -> None:
+def _kubevirt(folder: Folder) -> None:
     """Its operator, and the object by which the operator installs the rest; returns when machines can be made."""
-    kubectl(it.kubeconfig, "apply", "--server-side", f"--filename={KUBEVIRT_OPERATOR}")
-    kubectl(it.kubeconfig, "wait", "--for=condition=Established", "crd/kubevirts.kubevirt.io", "--timeout=60s")
-    apply(it.kubeconfig, [KUBEVIRT])
+    kubectl(folder.kubeconfig, "apply", "--server-side", f"--filename={KUBEVIRT_OPERATOR}")
+    kubectl(folder.kubeconfig, "wait", "--for=condition=Established", "crd/kubevirts.kubevirt.io", "--timeout=60s")
+    apply(folder.kubeconfig, [KUBEVIRT])
     available = ("wait", "--for=condition=Available", "kubevirt/kubevirt", f"--timeout={CHART_TIMEOUT}")
-    kubectl(it.kubeconfig, "--namespace=kubevirt", *available)
+    kubectl(folder.kubeconfig, "--namespace=kubevirt", *available)
 
 
 def _workers(plan: Plan, name: str) -> Iterator[tuple[str, dict[str, str], list[dict[str, str]]]]:
@@ -181,8 +181,8 @@ def _restricted(label: str) -> bool:
     return bool(slash) and f".{domain}".endswith(RESTRICTED)
 
 
-def _of(it: Folder) -> tuple[str, ...]:
-    return ("--name", PREFIX + it.name, "--kubeconfig", str(it.kubeconfig))
+def _of(folder: Folder) -> tuple[str, ...]:
+    return ("--name", PREFIX + folder.name, "--kubeconfig", str(folder.kubeconfig))
 
 
 def _require_programs() -> None:

@@ -73,59 +73,59 @@ class Status:
 def up(plan: Plan, name: str = "lab", with_: Iterable[str] = (), report: Report = lambda line: None) -> Folder:
     """Brings the lab up for an agreement, or adds to the one that is up what it lacks; returns its folder when
     everything in it works. Raises LabError or ToolsError; then nothing that this call started is left."""
-    it = folder(name)
-    state = it.state() or State(plan.cluster)
+    result = folder(name)
+    state = result.state() or State(plan.cluster)
     if state.on != "kwok":
         raise LabError(f"lab {name} is on {state.on}: tenancy lab down --name {name} first")
     state.agreement = plan.cluster
     rows = [row.on(plan) for row in chosen([*state.controllers, *with_])]
     brought = {row.name: given_folder(row) for row in rows}
     programs = _programs(rows, report)
-    before = {process.pid for process in processes.running(it).values()}
-    had = it.state()
+    before = {process.pid for process in processes.running(result).values()}
+    had = result.state()
     try:
         with ports.one_lab_at_a_time():
-            _up(it, state, plan, rows, brought, programs, report)
+            _up(result, state, plan, rows, brought, programs, report)
     except BaseException:
-        processes.stop(process for process in processes.running(it).values() if process.pid not in before)
+        processes.stop(process for process in processes.running(result).values() if process.pid not in before)
         if had:
-            it.remember(had)
+            result.remember(had)
         else:
-            it.remove()
+            result.remove()
         raise
-    return it
+    return result
 
 
 def down(name: str = "lab") -> bool:
     """Ends a lab's processes and removes its folder; False when there was nothing. Raises LabError."""
-    it = folder(name)
-    alive = processes.running(it)
-    state = it.state()
+    result = folder(name)
+    alive = processes.running(result)
+    state = result.state()
     if state and state.on == "kind":
         kind.delete(name)
     processes.stop(alive.values())
-    it.remove()
+    result.remove()
     return bool(alive or state)
 
 
 def status(name: str = "lab") -> Status | None:
     """How the lab is; None when there is none. Raises LabError."""
-    it = folder(name)
-    state = it.state()
+    result = folder(name)
+    state = result.state()
     if state is None:
         return None
-    alive = processes.running(it) if state.on == "kwok" else {}
+    alive = processes.running(result) if state.on == "kwok" else {}
     of_rows = [process.name for row in chosen(state.controllers) for process in row.processes]
     expected = [*controlplane.COMPONENTS, *(state.processes or of_rows)]
-    there = answers(it.kubeconfig)
+    there = answers(result.kubeconfig)
     return Status(
         name=name,
         on=state.on,
         agreement=state.agreement,
         controllers=tuple(state.controllers),
-        kubeconfig=str(it.kubeconfig),
+        kubeconfig=str(result.kubeconfig),
         answers=there,
-        nodes=nodes.count(connect(str(it.kubeconfig))) if there else 0,
+        nodes=nodes.count(connect(str(result.kubeconfig))) if there else 0,
         processes={process: alive[process].pid for process in expected if process in alive},
         stopped=tuple(process for process in expected if process not in alive) if state.on == "kwok" else (),
     )
@@ -133,7 +133,7 @@ def status(name: str = "lab") -> Status | None:
 
 def names() -> list[str]:
     """Every lab of this project: those with a folder, and those of which only processes are left."""
-    return sorted({it.name for it in known()} | processes.labs_under(root()))
+    return sorted({folder.name for folder in known()} | processes.labs_under(root()))
 
 
 def _programs(rows: Iterable[Controller], report: Report) -> dict[str, Path]:
@@ -147,7 +147,7 @@ def _programs(rows: Iterable[Controller], report: Report) -> dict[str, Path]:
 
 
 def _up(
-    it: Folder,
+    folder: Folder,
     state: State,
     plan: Plan,
     rows: list[Controller],
@@ -160,35 +160,41 @@ def _up(
     before = state.processes
     state.controllers = [row.name for row in rows]
     state.processes = [process.name for row in rows for process in row.processes]
-    it.make(state)
+    folder.make(state)
     with ThreadPoolExecutor(len(rows) + 1) as pool:
         # Reading a controller's manifests takes as long as starting the control plane.
-        alive = processes.running(it)
+        alive = processes.running(folder)
         processes.stop(alive[name] for name in before if name in alive and name not in state.processes)
-        new = [row for row in rows if _is_new(it, plan, row, alive)]
+        new = [row for row in rows if _is_new(folder, plan, row, alive)]
         if any(row.queued for row in new):
             new = [row for row in rows if row in new or row.name == "kueue"]
-        sites = {row.name: _site(it, state, plan, row, brought[row.name]) for row in new}
+        sites = {row.name: _site(folder, state, plan, row, brought[row.name]) for row in new}
         objects = {row.name: pool.submit(_objects, row, sites[row.name]) for row in new}
         with _timed(report, "control plane"):
-            controlplane.up(it, state.ports, programs, tools.module_dir("kwok"))
-        client = connect(str(it.kubeconfig))
-        client.patch(Namespace, "kube-system", {"metadata": {"labels": {LAB_LABEL: it.name, ALLOWED_LABEL: "true"}}})
+            controlplane.up(folder, state.ports, programs, tools.module_dir("kwok"))
+        client = connect(str(folder.kubeconfig))
+        client.patch(
+            Namespace, "kube-system", {"metadata": {"labels": {LAB_LABEL: folder.name, ALLOWED_LABEL: "true"}}}
+        )
         made = pool.submit(nodes.converge, client, plan)
-        apply(it.kubeconfig, [one for row in new for one in objects[row.name].result() if one["kind"] == CRD])
+        apply(folder.kubeconfig, [one for row in new for one in objects[row.name].result() if one["kind"] == CRD])
         for row in new:
             with _timed(report, row.name):
-                _start(it, row, sites[row.name], objects[row.name], programs, client)
+                _start(folder, row, sites[row.name], objects[row.name], programs, client)
         with _timed(report, f"{sum(flavor.nodes for flavor in plan.flavors)} nodes"):
             made.result()
             processes.wait_until(
-                "the nodes", lambda: nodes.ready(client, plan), it, ("kube-apiserver", "kwok-controller"), NODES_TIMEOUT
+                "the nodes",
+                lambda: nodes.ready(client, plan),
+                folder,
+                ("kube-apiserver", "kwok-controller"),
+                NODES_TIMEOUT,
             )
 
 
-def _is_new(it: Folder, plan: Plan, row: Controller, alive: Mapping[str, object]) -> bool:
+def _is_new(folder: Folder, plan: Plan, row: Controller, alive: Mapping[str, object]) -> bool:
     """Whether a controller must be started: it does not run, or it runs as another agreement had it."""
-    path = it.path / row.name / FOLLOWS
+    path = folder.path / row.name / FOLLOWS
     had = path.read_text() if path.exists() else ""
     return any(process.name not in alive for process in row.processes) or had != _follows(row, plan)
 
@@ -197,9 +203,9 @@ def _follows(row: Controller, plan: Plan) -> str:
     return json.dumps(row.follows(plan), sort_keys=True)
 
 
-def _site(it: Folder, state: State, plan: Plan, row: Controller, given: Path | None) -> Site:
+def _site(folder: Folder, state: State, plan: Plan, row: Controller, given: Path | None) -> Site:
     own = {port: state.ports[f"{row.name}/{port}"] for port in row.ports}
-    return Site(it.path / row.name, own, plan, given, webhooks.certificate(*row.names))
+    return Site(folder.path / row.name, own, plan, given, webhooks.certificate(*row.names))
 
 
 def _objects(row: Controller, site: Site) -> list[Object]:
@@ -207,27 +213,32 @@ def _objects(row: Controller, site: Site) -> list[Object]:
 
 
 def _start(
-    it: Folder, row: Controller, site: Site, objects: Future[list[Object]], programs: Mapping[str, Path], client: Client
+    folder: Folder,
+    row: Controller,
+    site: Site,
+    objects: Future[list[Object]],
+    programs: Mapping[str, Path],
+    client: Client,
 ) -> None:
     """A controller's objects and files first, then its processes, then the question whether it works."""
     processes.stop(
-        process for name, process in processes.running(it).items() if name in {own.name for own in row.processes}
+        process for name, process in processes.running(folder).items() if name in {own.name for own in row.processes}
     )
-    apply(it.kubeconfig, [one for one in objects.result() if one["kind"] != CRD])
+    apply(folder.kubeconfig, [one for one in objects.result() if one["kind"] != CRD])
     for path, data in row.files(site).items():
-        it.write(f"{row.name}/{path}", data)
-    it.write(f"{row.name}/{FOLLOWS}", _follows(row, site.plan))
-    values = {"folder": str(site.folder), "kubeconfig": str(it.kubeconfig), **site.ports}
+        folder.write(f"{row.name}/{path}", data)
+    folder.write(f"{row.name}/{FOLLOWS}", _follows(row, site.plan))
+    values = {"folder": str(site.folder), "kubeconfig": str(folder.kubeconfig), **site.ports}
     for process in row.processes:
         program = given_program(site.given, row, process) if site.given else programs[process.runs]
         own = {name: text.format_map(values) for name, text in process.environment.items()}
         command = [str(program), *(text.format_map(values) for text in process.arguments)]
-        processes.start(it, process.name, command, {"KUBECONFIG": str(it.kubeconfig), **own})
+        processes.start(folder, process.name, command, {"KUBECONFIG": str(folder.kubeconfig), **own})
     names = [process.name for process in row.processes]
     for process in row.processes:
         says_ok = partial(_says_ok, process.ready.format_map(values))
-        processes.wait_until(process.name, says_ok, it, names, CONTROLLER_TIMEOUT)
-    processes.wait_until(row.name, lambda: _works(row, client), it, names, CONTROLLER_TIMEOUT)
+        processes.wait_until(process.name, says_ok, folder, names, CONTROLLER_TIMEOUT)
+    processes.wait_until(row.name, lambda: _works(row, client), folder, names, CONTROLLER_TIMEOUT)
 
 
 def _says_ok(address: str) -> bool:

@@ -39,7 +39,7 @@ AT_ONCE = 8  # requests under way
 def nodes(plan: Plan) -> Iterator[dict[str, Any]]:
     """Every node of the plan, named `<flavor>-<number>`."""
     for flavor in plan.flavors:
-        levels = next((it.levels for it in plan.topologies if it.name == flavor.topology), ())
+        levels = next((topology.levels for topology in plan.topologies if topology.name == flavor.topology), ())
         for number in range(flavor.nodes):
             yield _node(flavor, levels, number, pool(plan, flavor))
 
@@ -59,7 +59,7 @@ def domains(flavor: str, levels: tuple[str, ...], number: int) -> dict[str, str]
 def _node(flavor: Hardware, levels: tuple[str, ...], number: int, pool: str | None) -> dict[str, Any]:
     name = f"{flavor.name}-{number}"
     resources = _resources(flavor)
-    taints = [{"key": it.key, "value": it.value, "effect": it.effect} for it in flavor.taints]
+    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in flavor.taints]
     node: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Node",
@@ -144,7 +144,11 @@ def _present(client: Client) -> Iterator[tuple[str, str, bool]]:
     for node in client.list(Node):
         metadata, conditions = node.metadata, (node.status and node.status.conditions) or []
         if metadata and metadata.name and (made := (metadata.annotations or {}).get(MADE_FROM)):
-            yield metadata.name, made, any(it.type == "Ready" and it.status == "True" for it in conditions)
+            yield (
+                metadata.name,
+                made,
+                any(condition.type == "Ready" and condition.status == "True" for condition in conditions),
+            )
 
 
 def _made(node: Mapping[str, Any]) -> str:

@@ -97,11 +97,11 @@ def topologies(plan: Plan) -> tuple[TopologyPlan, ...]:
 def topology_of(plan: Plan, flavor: Hardware) -> TopologyPlan | None:
     """The topology a flavor's jobs are placed by; None where no flavor of the plan has one."""
     name = flavor.topology or plan.cluster + HOSTS_SUFFIX
-    return next((it for it in topologies(plan) if it.name == name), None)
+    return next((topology for topology in topologies(plan) if topology.name == name), None)
 
 
-def topology(plan: Plan, it: TopologyPlan) -> Object:
-    return _object(plan, "Topology", it.name, {"levels": [{"nodeLabel": level} for level in it.levels]})
+def topology(plan: Plan, value: TopologyPlan) -> Object:
+    return _object(plan, "Topology", value.name, {"levels": [{"nodeLabel": level} for level in value.levels]})
 
 
 def resource_flavor(plan: Plan, flavor: Hardware) -> Object:

@@ -43,16 +43,16 @@ def is_queue(body: Object, kinds: Sequence[str] = QUEUES) -> bool:
 
 def lends_more_than_it_has(objects: Iterable[Object]) -> Iterator[Violation]:
     """A lendingLimit above the nominalQuota it is a part of: a ClusterQueue's own, or that of a Cohort's whole subtree."""
-    nodes = [it for it in objects if is_queue(it, ("Cohort", "ClusterQueue"))]
+    nodes = [entry for entry in objects if is_queue(entry, ("Cohort", "ClusterQueue"))]
     below = defaultdict(list)
-    for it in nodes:
-        below[it["spec"].get("cohortName" if it["kind"] == "ClusterQueue" else "parentName")].append(it)
+    for item in nodes:
+        below[item["spec"].get("cohortName" if item["kind"] == "ClusterQueue" else "parentName")].append(item)
 
     def owned(node: Object, above: tuple[str, ...] = ()) -> Amounts:
         amounts, name = _amounts(node, "nominalQuota"), _name(node)
         if node["kind"] == "Cohort" and name not in above:  # a cycle is the API server's to refuse
-            for it in below[name]:
-                amounts += owned(it, (*above, name))
+            for entry in below[name]:
+                amounts += owned(entry, (*above, name))
         return amounts
 
     for node in nodes:
@@ -74,9 +74,9 @@ def lends_more_than_it_has(objects: Iterable[Object]) -> Iterator[Violation]:
 
 def promises_more_than_there_is(objects: Iterable[Object], plan: Plan) -> Iterator[Violation]:
     """More nominalQuota on all nodes of the tree together than the flavor has."""
-    nodes = [it for it in objects if is_queue(it, ("Cohort", "ClusterQueue"))]
-    given = {_reference(it): _amounts(it, "nominalQuota") for it in kueue.objects(plan) if is_queue(it)}
-    total: Amounts = sum((_amounts(it, "nominalQuota") for it in nodes), Counter())
+    nodes = [entry for entry in objects if is_queue(entry, ("Cohort", "ClusterQueue"))]
+    given = {_reference(entry): _amounts(entry, "nominalQuota") for entry in kueue.objects(plan) if is_queue(entry)}
+    total: Amounts = sum((_amounts(node, "nominalQuota") for node in nodes), Counter())
     there = _capacity(plan)
     over = {key: amount for key, amount in total.items() if amount > there[key]}
     for flavor in dict.fromkeys(flavor for flavor, _ in over):
@@ -86,7 +86,9 @@ def promises_more_than_there_is(objects: Iterable[Object], plan: Plan) -> Iterat
             if of == flavor
         )
         more = [
-            it for it in nodes if (_amounts(it, "nominalQuota") - given.get(_reference(it), Counter())) & Counter(over)
+            node
+            for node in nodes
+            if (_amounts(node, "nominalQuota") - given.get(_reference(node), Counter())) & Counter(over)
         ]
         names = ", ".join(map(_reference, more[:5])) + (f" and {len(more) - 5} others" if len(more) > 5 else "")
         yield Violation(
@@ -98,7 +100,7 @@ def promises_more_than_there_is(objects: Iterable[Object], plan: Plan) -> Iterat
 
 def queues_of(plan: Plan) -> frozenset[str]:
     """Every queue of the agreement, in both schedulers, by reference."""
-    return frozenset(_reference(it) for it in (*kueue.objects(plan), *kai.objects(plan)) if is_queue(it))
+    return frozenset(_reference(entry) for entry in (*kueue.objects(plan), *kai.objects(plan)) if is_queue(entry))
 
 
 def outside(body: Object, cluster: str, known: frozenset[str]) -> Violation | None:

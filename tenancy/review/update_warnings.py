@@ -24,12 +24,12 @@ def warnings(
 ) -> Iterator[str]:
     """Sentences for the preview and for the update. `retain` and `timeout` are the stack's settings."""
     plan = make_plan(agreement)
-    by_hand = [said for name, it in found.by_hand(record).items() for said in drift(plan, it, found.there[name])]
+    by_hand = [said for name, value in found.by_hand(record).items() for said in drift(plan, value, found.there[name])]
     if by_hand:
         told = "\n  ".join(by_hand)
         yield f"changed on the cluster by hand; `pulumi up` puts back what the agreement says:\n  {told}"
-    for it in found.held:
-        yield f"{it}, so that none of its jobs starts; `pulumi up` leaves it so"
+    for entry in found.held:
+        yield f"{entry}, so that none of its jobs starts; `pulumi up` leaves it so"
     going, patience = found.going(record), timeout or PROVIDERS_PATIENCE
     yield from departures(plan, going, found.there, retained=retain, patience=patience)
     if left := found.left(record):

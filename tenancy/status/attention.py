@@ -35,20 +35,20 @@ def board(plan: Plan, seen: Seen, *, reclaim: timedelta = RECLAIM, before: Colle
     """`before` are the names of jobs that an earlier look found `owed`; None: there was none, and nothing is late yet."""
     if seen.scheduler == "kai":  # where a job runs so long before another queue may take back its GPUs
         reclaim += timedelta(seconds=plan.sharing.reclaim_min_runtime or 0)
-    supplies = {it.flavor.name: it for it in seen.supply.flavors} if seen.supply else {}
-    loans = {it.name: lending(plan, it, _uses(plan, seen, it.name)) for it in plan.flavors}
+    supplies = {supply.flavor.name: supply for supply in seen.supply.flavors} if seen.supply else {}
+    loans = {flavor.name: lending(plan, flavor, _uses(plan, seen, flavor.name)) for flavor in plan.flavors}
     shorts = [*seen.shorts, *_of_nodes(supplies.values())]
     of = _Sorted(plan, seen, shorts, loans)
     standings = []
     for team in plan.teams:
         for flavor in (*plan.flavors, *([] if of.only else [None])):
-            it = of.standing(team, flavor, reclaim, before)
-            if flavor or it.attention is not Attention.QUIET:
-                standings.append(it)
+            result = of.standing(team, flavor, reclaim, before)
+            if flavor or result.attention is not Attention.QUIET:
+                standings.append(result)
     # Python's sort is stable: ties stay in the agreement's order.
-    standings.sort(key=lambda it: (it.attention.rank, *_urgency(it, seen.at)))
-    flavors = tuple(of.flavor(it, supplies.get(it.name)) for it in plan.flavors)
-    return Board(plan, seen, tuple(standings), flavors, tuple(it for it in shorts if not it.team))
+    standings.sort(key=lambda standing: (standing.attention.rank, *_urgency(standing, seen.at)))
+    flavors = tuple(of.flavor(flavor, supplies.get(flavor.name)) for flavor in plan.flavors)
+    return Board(plan, seen, tuple(standings), flavors, tuple(short for short in shorts if not short.team))
 
 
 def room(share: Share, use: Use, place: Place, scheduler: str) -> int:
@@ -69,7 +69,7 @@ class _Sorted:
         self.only = plan.flavors[0].name if len(plan.flavors) == 1 else ""
         """Of what nobody says a flavor, there may be only one."""
         supply = seen.supply.flavors if seen.supply else ()
-        self.lost = {it.flavor.name for it in supply if it.lost}
+        self.lost = {entry.flavor.name for entry in supply if entry.lost}
         """Flavors with fewer usable units than agreed."""
         self.waiting = self._by(seen.waiting)
         self.held_up = self._by(seen.held_up)
@@ -94,13 +94,19 @@ class _Sorted:
         use = self.seen.uses.get(key, Use())
         waiting = self.waiting[key]
         owed = [
-            it for it in waiting if not it.own_fault and 0 < it.units <= room(share, use, it.place, self.seen.scheduler)
+            entry
+            for entry in waiting
+            if not entry.own_fault and 0 < entry.units <= room(share, use, entry.place, self.seen.scheduler)
         ]
-        late = [it for it in owed if before is not None and it.name in before and self.seen.at - it.since > reclaim]
+        late = [
+            waiting
+            for waiting in owed
+            if before is not None and waiting.name in before and self.seen.at - waiting.since > reclaim
+        ]
         shorts = list(self.shorts[key])
-        if not any(it.kind in CLOSED for it in (*shorts, *self.shorts[team.name, ""])):  # that says it
+        if not any(short.kind in CLOSED for short in (*shorts, *self.shorts[team.name, ""])):  # that says it
             shorts += _late(key, share, use, late, self.seen.at)
-        held_up = [it for it in self.held_up[key] if self.seen.at - it.since > reclaim]
+        held_up = [waiting for waiting in self.held_up[key] if self.seen.at - waiting.since > reclaim]
         if flavor and flavor.name in self.lost and use.total <= share.guaranteed:
             shorts += _without_nodes(key, held_up, self.seen.at)
         evictions, borrowed = self.evictions[key], use.borrowed(share)
@@ -110,11 +116,11 @@ class _Sorted:
             flavor=flavor,
             share=share,
             use=use,
-            lent=sum(it.units for it in lent),
-            lent_about=any(it.sum_about for it in lent),
-            lent_to=_together((it.borrower, it) for it in lent),
+            lent=sum(loan.units for loan in lent),
+            lent_about=any(loan.sum_about for loan in lent),
+            lent_to=_together((loan.borrower, loan) for loan in lent),
             borrowed=borrowed,
-            borrowed_from=_together((it.lender, it) for it in self.borrowed[key]),
+            borrowed_from=_together((loan.lender, loan) for loan in self.borrowed[key]),
             waiting=tuple(waiting),
             owed=tuple(owed),
             held_up=tuple(held_up),
@@ -125,22 +131,22 @@ class _Sorted:
 
     def flavor(self, flavor: Hardware, supply: FlavorSupply | None) -> FlavorStanding:
         loans = self.loans[flavor.name]
-        waiting = [it for team in self.plan.teams for it in self.waiting[team.name, flavor.name]]
+        waiting = [waiting for team in self.plan.teams for waiting in self.waiting[team.name, flavor.name]]
         return FlavorStanding(
             flavor=flavor,
             guaranteed=flavor.capacity - self.plan.pool[flavor.name],
-            used=sum(it.total for it in _uses(self.plan, self.seen, flavor.name).values()),
-            lent=sum(it.units for it in loans if it.lender != POOL),
-            from_pool=sum(it.units for it in loans if it.lender == POOL),
-            waiting=tuple(sorted(waiting, key=lambda it: it.since)),
+            used=sum(use.total for use in _uses(self.plan, self.seen, flavor.name).values()),
+            lent=sum(loan.units for loan in loans if loan.lender != POOL),
+            from_pool=sum(loan.units for loan in loans if loan.lender == POOL),
+            waiting=tuple(sorted(waiting, key=lambda waiting: waiting.since)),
             shorts=tuple(self.shorts["", flavor.name]),
             supply=supply,
         )
 
     def _by(self, some: Iterable[Waiting]) -> dict[tuple[str, str], list[Waiting]]:
         found: dict[tuple[str, str], list[Waiting]] = defaultdict(list)
-        for it in sorted(some, key=lambda it: it.since):
-            found[it.team, it.flavor or self.only].append(it)
+        for entry in sorted(some, key=lambda waiting: waiting.since):
+            found[entry.team, entry.flavor or self.only].append(entry)
         return found
 
 
@@ -155,7 +161,7 @@ def _together(loans: Iterable[tuple[str, Loan]]) -> tuple[Part, ...]:
     for other, loan in loans:
         units[other] += loan.units
         about[other] |= loan.about
-    return tuple(Part(name, units[name], about[name]) for name in sorted(units, key=lambda it: -units[it]))
+    return tuple(Part(name, units[name], about[name]) for name in sorted(units, key=lambda unit: -units[unit]))
 
 
 def _attention(short: bool, owed: bool, evicted: bool, waiting: bool, borrowing: bool) -> Attention:
@@ -163,10 +169,10 @@ def _attention(short: bool, owed: bool, evicted: bool, waiting: bool, borrowing:
     return next(level for level, so in levels if so)
 
 
-def _urgency(it: Standing, now: datetime) -> tuple[float, ...]:
+def _urgency(standing: Standing, now: datetime) -> tuple[float, ...]:
     """Within a level: the longest wait, then most evictions, then most borrowed."""
-    oldest = min((one.since for one in it.owed or it.waiting), default=now)
-    return -(now - oldest).total_seconds(), -it.evicted, -it.borrowed, -it.lent
+    oldest = min((one.since for one in standing.owed or standing.waiting), default=now)
+    return -(now - oldest).total_seconds(), -standing.evicted, -standing.borrowed, -standing.lent
 
 
 def _late(key: tuple[str, str], share: Share, use: Use, late: Sequence[Waiting], now: datetime) -> Iterable[Short]:
@@ -198,22 +204,22 @@ def _without_nodes(key: tuple[str, str], held_up: Sequence[Waiting], now: dateti
 
 def _of_nodes(supplies: Iterable[FlavorSupply]) -> Iterable[Short]:
     """Of a flavor whose guarantees cannot all be kept: that, and the teams that lack whatever the others do."""
-    for it in supplies:
-        if not it.promises.short:
+    for supply in supplies:
+        if not supply.promises.short:
             continue
-        usable = it.promises.usable
+        usable = supply.promises.usable
         why = (
-            f"{it.promises.short} of {it.flavor.count(it.promises.guaranteed)} guaranteed cannot be kept at once: "
+            f"{supply.promises.short} of {supply.flavor.count(supply.promises.guaranteed)} guaranteed cannot be kept at once: "
             f"{usable or 'none'} {'is' if usable < 2 else 'are'} usable"
         )
         yield Short(
             Kind.NODES,
             "",
-            it.flavor.name,
+            supply.flavor.name,
             why,
             "tenancy check --live says which nodes, and how much each team can lack",
         )
-        for team in it.promises.teams:
+        for team in supply.promises.teams:
             if team.at_least:
-                why = f"{it.flavor.count(team.guaranteed)} guaranteed, and {usable or 'none'} {'is' if usable < 2 else 'are'} usable"
-                yield Short(Kind.NODES, team.team, it.flavor.name, why)
+                why = f"{supply.flavor.count(team.guaranteed)} guaranteed, and {usable or 'none'} {'is' if usable < 2 else 'are'} usable"
+                yield Short(Kind.NODES, team.team, supply.flavor.name, why)

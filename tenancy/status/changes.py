@@ -9,11 +9,11 @@ from .words import parts, short_text
 
 Key = tuple[str, str]
 NUMBERS: Mapping[str, Callable[[Standing], int]] = {
-    "in use": lambda it: it.use.total,
-    "lent": lambda it: it.lent,
-    "borrowed": lambda it: it.borrowed,
-    "jobs wait": lambda it: len(it.waiting),
-    "evicted": lambda it: it.evicted,
+    "in use": lambda standing: standing.use.total,
+    "lent": lambda standing: standing.lent,
+    "borrowed": lambda standing: standing.borrowed,
+    "jobs wait": lambda standing: len(standing.waiting),
+    "evicted": lambda standing: standing.evicted,
 }
 
 
@@ -21,14 +21,14 @@ def changes(before: Board, after: Board) -> Iterator[str]:
     """In the order of the later board."""
     time = f"{after.seen.at:%H:%M:%S}"
     # Of a sentence only what it is about counts: it goes on to say how long a job has waited.
-    was, now = ({(it.kind, it.team, it.flavor): it for it in one.all_shorts} for one in (before, after))
+    was, now = ({(short.kind, short.team, short.flavor): short for short in one.all_shorts} for one in (before, after))
     for (_, team, flavor), short in now.items():
         if (short.kind, team, flavor) not in was:
             yield f"{time} SHORT {_who(team, flavor)}: {short_text(short.why)}"
     for kind, team, flavor in was:
         if (kind, team, flavor) not in now:
             yield f"{time} no longer short ({kind}): {_who(team, flavor)}"
-    earlier = {_key(it): it for it in before.standings}
+    earlier = {_key(standing): standing for standing in before.standings}
     for standing in after.standings:
         if told := list(_numbers(earlier.get(_key(standing)), standing)):
             yield f"{time} {_who(*_key(standing))}: {', '.join(told)}"
@@ -42,8 +42,8 @@ def _numbers(old: Standing | None, new: Standing) -> Iterator[str]:
             yield f"{name} {was} → {now}{f' ({parts(of)})' if of else ''}"
 
 
-def _key(it: Standing) -> Key:
-    return it.team.name, it.flavor_name
+def _key(standing: Standing) -> Key:
+    return standing.team.name, standing.flavor_name
 
 
 def _who(team: str, flavor: str) -> str:

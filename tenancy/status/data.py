@@ -20,58 +20,70 @@ def as_json(board: Board) -> dict[str, Any]:
         "scheduler": seen.scheduler,
         "at": seen.at.isoformat(),
         "attention": board.attention.value,
-        "flavors": [_flavor(it, seen.at) for it in board.flavors],
-        "teams": [_standing(it, seen.at) for it in board.standings],
-        "short": [_short(it) for it in board.shorts],
+        "flavors": [_flavor(standing, seen.at) for standing in board.flavors],
+        "teams": [_standing(standing, seen.at) for standing in board.standings],
+        "short": [_short(short) for short in board.shorts],
         "not_known": list(seen.unread),
     }
 
 
-def _flavor(it: FlavorStanding, now: datetime) -> dict[str, Any]:
+def _flavor(standing: FlavorStanding, now: datetime) -> dict[str, Any]:
     return {
-        "flavor": it.flavor.name,
-        "unit": it.flavor.unit,
-        "agreed": it.flavor.capacity,
-        "usable": it.usable if it.supply else None,
-        "guaranteed": it.guaranteed,
-        "used": it.used,
-        "lent": it.lent,
-        "from_pool": it.from_pool,
-        "free": it.free,
-        "waiting": _waiting(it.waiting, now),
+        "flavor": standing.flavor.name,
+        "unit": standing.flavor.unit,
+        "agreed": standing.flavor.capacity,
+        "usable": standing.usable if standing.supply else None,
+        "guaranteed": standing.guaranteed,
+        "used": standing.used,
+        "lent": standing.lent,
+        "from_pool": standing.from_pool,
+        "free": standing.free,
+        "waiting": _waiting(standing.waiting, now),
     }
 
 
-def _standing(it: Standing, now: datetime) -> dict[str, Any]:
+def _standing(standing: Standing, now: datetime) -> dict[str, Any]:
     return {
-        "team": it.team.name,
-        "display_name": it.team.display_name,
-        "flavor": it.flavor_name,
-        "unit": it.flavor.unit if it.flavor else None,
-        "attention": it.attention.value,
-        "guaranteed": it.share.guaranteed,
-        "lendable": it.share.lendable,
-        "used": it.use.total,
-        "used_prod": it.use.prod,
-        "lent": it.lent,
-        "lent_to": _parts(it.lent_to),
-        "borrowed": it.borrowed,
-        "borrowed_from": _parts(it.borrowed_from),
-        "waiting": {**_waiting(it.waiting, now), "within_guarantee": len(it.owed)},
-        "evictions": [{"job": one.name, "times": one.times, "why": one.why} for one in it.evictions],
-        "short": [_short(one) for one in it.shorts],
+        "team": standing.team.name,
+        "display_name": standing.team.display_name,
+        "flavor": standing.flavor_name,
+        "unit": standing.flavor.unit if standing.flavor else None,
+        "attention": standing.attention.value,
+        "guaranteed": standing.share.guaranteed,
+        "lendable": standing.share.lendable,
+        "used": standing.use.total,
+        "used_prod": standing.use.prod,
+        "lent": standing.lent,
+        "lent_to": _parts(standing.lent_to),
+        "borrowed": standing.borrowed,
+        "borrowed_from": _parts(standing.borrowed_from),
+        "waiting": {**_waiting(standing.waiting, now), "within_guarantee": len(standing.owed)},
+        "evictions": [{"job": one.name, "times": one.times, "why": one.why} for one in standing.evictions],
+        "short": [_short(one) for one in standing.shorts],
     }
 
 
 def _waiting(some: Collection[Waiting], now: datetime) -> dict[str, Any]:
-    longest = max(((now - it.since).total_seconds() for it in some), default=0.0)
-    return {"jobs": len(some), "units": sum(it.units for it in some), "longest_seconds": max(0, round(longest))}
+    longest = max(((now - waiting.since).total_seconds() for waiting in some), default=0.0)
+    return {
+        "jobs": len(some),
+        "units": sum(waiting.units for waiting in some),
+        "longest_seconds": max(0, round(longest)),
+    }
 
 
 def _parts(some: Iterable[Part]) -> list[dict[str, Any]]:
     """`team` is null for the free pool; `about`: the split among several is not known."""
-    return [{"team": it.team if it.team != POOL else None, "units": it.units, "about": it.about} for it in some]
+    return [
+        {"team": part.team if part.team != POOL else None, "units": part.units, "about": part.about} for part in some
+    ]
 
 
-def _short(it: Short) -> dict[str, Any]:
-    return {"kind": it.kind.value, "team": it.team, "flavor": it.flavor, "why": it.why, "remedy": it.remedy}
+def _short(short: Short) -> dict[str, Any]:
+    return {
+        "kind": short.kind.value,
+        "team": short.team,
+        "flavor": short.flavor,
+        "why": short.why,
+        "remedy": short.remedy,
+    }

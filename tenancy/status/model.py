@@ -141,16 +141,16 @@ class Standing:
 
     @property
     def evicted(self) -> int:
-        return sum(it.times for it in self.evictions)
+        return sum(eviction.times for eviction in self.evictions)
 
     @property
     def waiting_units(self) -> int:
-        return sum(it.units for it in self.waiting)
+        return sum(waiting.units for waiting in self.waiting)
 
     @property
     def beyond(self) -> int:
         """What it uses that is nobody's to lend."""
-        return self.borrowed - sum(it.units for it in self.borrowed_from)
+        return self.borrowed - sum(part.units for part in self.borrowed_from)
 
     def counted(self, units: int) -> str:
         """An amount in words; the bare number where no flavor says of what."""
@@ -202,19 +202,25 @@ class Board:
         return replace(
             self,
             standings=tuple(
-                it for it in self.standings if (not teams or it.team.name in teams) and meant(it.flavor_name)
+                standing
+                for standing in self.standings
+                if (not teams or standing.team.name in teams) and meant(standing.flavor_name)
             ),
-            flavors=tuple(it for it in self.flavors if meant(it.flavor.name)),
-            shorts=tuple(it for it in self.shorts if meant(it.flavor) and theirs(it.flavor)),
+            flavors=tuple(standing for standing in self.flavors if meant(standing.flavor.name)),
+            shorts=tuple(short for short in self.shorts if meant(short.flavor) and theirs(short.flavor)),
         )
 
     @property
     def all_shorts(self) -> tuple[Short, ...]:
-        return (*self.shorts, *(short for it in self.standings for short in it.shorts))
+        return (*self.shorts, *(short for standing in self.standings for short in standing.shorts))
 
     @property
     def attention(self) -> Attention:
         """The most urgent of all."""
         if self.shorts:
             return Attention.SHORT
-        return min((it.attention for it in self.standings), key=lambda it: it.rank, default=Attention.QUIET)
+        return min(
+            (standing.attention for standing in self.standings),
+            key=lambda attention: attention.rank,
+            default=Attention.QUIET,
+        )

@@ -48,44 +48,53 @@ def text(board: Board) -> str:
 def _samples(board: Board) -> Iterator[tuple[str, Labels, float]]:
     seen = board.seen
     yield "tenancy_status_timestamp_seconds", {"scheduler": seen.scheduler}, seen.at.timestamp()
-    for it in board.flavors:
-        labels = {"flavor": it.flavor.name, "unit": it.flavor.unit}
-        yield "tenancy_capacity", labels, it.flavor.capacity
-        if it.supply:
-            yield "tenancy_usable", labels, it.usable
+    for entry in board.flavors:
+        labels = {"flavor": entry.flavor.name, "unit": entry.flavor.unit}
+        yield "tenancy_capacity", labels, entry.flavor.capacity
+        if entry.supply:
+            yield "tenancy_usable", labels, entry.usable
     order = {team.name: place for place, team in enumerate(board.plan.teams)}
-    for standing in sorted(board.standings, key=lambda it: order[it.team.name]):
+    for standing in sorted(board.standings, key=lambda standing: order[standing.team.name]):
         if standing.share.guaranteed or standing.use.total or standing.attention is not Attention.QUIET:
             yield from _of_standing(board, standing)
     for kind, team, flavor in _kinds(board):
-        count = sum((it.kind, it.team, it.flavor) == (kind, team, flavor) for it in board.all_shorts)
+        count = sum((short.kind, short.team, short.flavor) == (kind, team, flavor) for short in board.all_shorts)
         yield "tenancy_promise_short", {"team": team, "flavor": flavor, "kind": kind}, count
 
 
-def _of_standing(board: Board, it: Standing) -> Iterable[tuple[str, Labels, float]]:
-    labels = {"team": it.team.name, "flavor": it.flavor_name, "unit": it.flavor.unit if it.flavor else ""}
-    longest = max(((board.seen.at - one.since).total_seconds() for one in it.waiting), default=0.0)
-    yield "tenancy_guaranteed", labels, it.share.guaranteed
-    yield "tenancy_used", labels, it.use.total
-    yield "tenancy_lent", labels, it.lent
-    yield "tenancy_borrowed", labels, it.borrowed
-    yield "tenancy_waiting_jobs", labels, len(it.waiting)
-    yield "tenancy_waiting_units", labels, it.waiting_units
+def _of_standing(board: Board, standing: Standing) -> Iterable[tuple[str, Labels, float]]:
+    labels = {
+        "team": standing.team.name,
+        "flavor": standing.flavor_name,
+        "unit": standing.flavor.unit if standing.flavor else "",
+    }
+    longest = max(((board.seen.at - one.since).total_seconds() for one in standing.waiting), default=0.0)
+    yield "tenancy_guaranteed", labels, standing.share.guaranteed
+    yield "tenancy_used", labels, standing.use.total
+    yield "tenancy_lent", labels, standing.lent
+    yield "tenancy_borrowed", labels, standing.borrowed
+    yield "tenancy_waiting_jobs", labels, len(standing.waiting)
+    yield "tenancy_waiting_units", labels, standing.waiting_units
     yield "tenancy_waiting_longest_seconds", labels, max(0, round(longest))
-    yield "tenancy_waiting_within_guarantee_jobs", labels, len(it.owed)
-    yield "tenancy_evictions_last_hour", labels, it.evicted
-    for part in it.borrowed_from:
+    yield "tenancy_waiting_within_guarantee_jobs", labels, len(standing.owed)
+    yield "tenancy_evictions_last_hour", labels, standing.evicted
+    for part in standing.borrowed_from:
         lender = part.team if part.team != POOL else ""
-        between = {"lender": lender, "borrower": it.team.name, "flavor": it.flavor_name, "unit": labels["unit"]}
+        between = {
+            "lender": lender,
+            "borrower": standing.team.name,
+            "flavor": standing.flavor_name,
+            "unit": labels["unit"],
+        }
         yield "tenancy_loan", between, part.units
 
 
 def _kinds(board: Board) -> Iterable[tuple[Kind, str, str]]:
-    return dict.fromkeys((it.kind, it.team, it.flavor) for it in board.all_shorts)
+    return dict.fromkeys((short.kind, short.team, short.flavor) for short in board.all_shorts)
 
 
 def _line(name: str, labels: Labels, value: float) -> str:
-    told = ",".join(f'{key}="{_escaped(it)}"' for key, it in labels.items())
+    told = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
     return f"{name}{{{told}}} {value:.15g}"
 
 

@@ -52,8 +52,8 @@ DETAIL = (
 
 def show(board: Board, *, detail: bool = False, every: bool = False) -> None:
     """Prints it. `detail`: with each job that waits or was stopped, in place of the flavors; `every`: all lines."""
-    it = console()
-    it.print(render(board, it, detail=detail, most=None if every else MOST_ROWS))
+    result = console()
+    result.print(render(board, result, detail=detail, most=None if every else MOST_ROWS))
 
 
 def render(board: Board, out: Console, *, detail: bool = False, most: int | None = MOST_ROWS) -> Group:
@@ -61,7 +61,7 @@ def render(board: Board, out: Console, *, detail: bool = False, most: int | None
     from rich.console import Group
     from rich.text import Text
 
-    shown, hidden = _split([it for it in board.standings if _says_something(it)], most)
+    shown, hidden = _split([standing for standing in board.standings if _says_something(standing)], most)
     some: list[RenderableType] = [headline(board), *_shorts(board.all_shorts, most)]
     if shown:
         some += _table(board, shown, out)
@@ -71,7 +71,7 @@ def render(board: Board, out: Console, *, detail: bool = False, most: int | None
         some += _jobs(board)
     elif len(board.plan.flavors) > 1:
         some.append(_flavors(board, out))
-    some += [Text(f"not known: {short_text(it)}", "yellow") for it in board.seen.unread]
+    some += [Text(f"not known: {short_text(entry)}", "yellow") for entry in board.seen.unread]
     return Group(*some)
 
 
@@ -80,8 +80,8 @@ def headline(board: Board) -> Text:
     from rich.text import Text
 
     seen, shorts = board.seen, len(board.all_shorts)
-    waiting = [one.since for it in board.standings for one in it.waiting]
-    evicted = sum(it.evicted for it in board.standings)
+    waiting = [one.since for standing in board.standings for one in standing.waiting]
+    evicted = sum(standing.evicted for standing in board.standings)
     told = [
         (f"{counted(shorts, 'promise')} short", "bold red") if shorts else ("no promise short", "green"),
         (
@@ -96,10 +96,10 @@ def headline(board: Board) -> Text:
         ),
     ]
     if len(board.plan.flavors) == 1 and len(board.standings) == len(board.plan.teams):
-        it = board.flavors[0]
-        lent = f", {it.lent} lent" if it.lent else ""
-        missing = f" ({it.usable} usable)" if it.usable < it.flavor.capacity else ""
-        told.append((f"{it.used} of {it.flavor.count(it.flavor.capacity)}{missing} in use{lent}", ""))
+        flavor = board.flavors[0]
+        lent = f", {flavor.lent} lent" if flavor.lent else ""
+        missing = f" ({flavor.usable} usable)" if flavor.usable < flavor.flavor.capacity else ""
+        told.append((f"{flavor.used} of {flavor.flavor.count(flavor.flavor.capacity)}{missing} in use{lent}", ""))
     name = {"kueue": "Kueue", "kai": "KAI Scheduler"}[seen.scheduler]
     made = Text(f"{name}, {seen.at:%H:%M:%S} UTC: ")
     for place, part in enumerate(told):
@@ -107,21 +107,21 @@ def headline(board: Board) -> Text:
     return made
 
 
-def _says_something(it: Standing) -> bool:
+def _says_something(standing: Standing) -> bool:
     """What is short of a team in all flavors is said in a sentence, and there is nothing more in its line."""
-    return bool(it.share.guaranteed or it.use.total or it.waiting or it.evictions)
+    return bool(standing.share.guaranteed or standing.use.total or standing.waiting or standing.evictions)
 
 
 def _split(chosen: Sequence[Standing], most: int | None) -> tuple[Sequence[Standing], Sequence[Standing]]:
     """What is shown and what is folded: all where it is few, else what needs attention, the first of it."""
     if most is None or len(chosen) <= most:
         return chosen, ()
-    loud = sum(it.attention is not Attention.QUIET for it in chosen)
+    loud = sum(standing.attention is not Attention.QUIET for standing in chosen)
     return chosen[: min(loud, most)], chosen[min(loud, most) :]
 
 
 def _hidden(hidden: Iterable[Standing]) -> str:
-    counts = Counter(it.attention for it in hidden)
+    counts = Counter(standing.attention for standing in hidden)
     told = ", ".join(f"{counts[level]} {level}" for level in Attention if counts[level])
     return f"not shown: {told}. --all shows them, --team and --flavor choose"
 
@@ -130,11 +130,11 @@ def _shorts(shorts: Sequence[Short], most: int | None) -> Iterator[Text]:
     from rich.text import Text
 
     shown = shorts if most is None else shorts[: min(MOST_SHORTS, max(2, most // 3))]  # on a low screen few
-    for it in shown:
-        who = " ".join(filter(None, (it.team, it.flavor))) or "all"
-        yield Text.assemble(("SHORT ", STYLES[Attention.SHORT]), (who, "bold"), f": {short_text(it.why, 400)}")
-        if it.remedy:
-            yield Text(f"      {short_text(it.remedy)}", "dim")
+    for short in shown:
+        who = " ".join(filter(None, (short.team, short.flavor))) or "all"
+        yield Text.assemble(("SHORT ", STYLES[Attention.SHORT]), (who, "bold"), f": {short_text(short.why, 400)}")
+        if short.remedy:
+            yield Text(f"      {short_text(short.remedy)}", "dim")
     if len(shown) < len(shorts):
         yield Text(f"      and {len(shorts) - len(shown)} more that are short; --all shows them", "dim")
 
@@ -145,13 +145,20 @@ def _flavors(board: Board, out: Console) -> Table:
     heads = ("agreed", "usable", "guaranteed", "in use", "lent", "of the pool", "free", "jobs wait")
     some = (0, 1, 3, 6, 7) if out.width < NARROW else range(len(heads))
     table = new_table("flavor", right=[heads[place] for place in some])
-    for it in board.flavors:
-        less = it.usable < it.guaranteed
-        usable = Text(str(it.usable) if it.supply else "?", STYLES[Attention.SHORT] if less else "")
-        waiting = f"{len(it.waiting)}, {duration(board.seen.at - it.waiting[0].since)}" if it.waiting else NONE
-        numbers = [_number(amount) for amount in (it.guaranteed, it.used, it.lent, it.from_pool, it.free)]
-        cells: list[RenderableType] = [it.flavor.count(it.flavor.capacity), usable, *numbers, waiting]
-        table.add_row(Text(it.flavor.name), *(cells[place] for place in some))
+    for standing in board.flavors:
+        less = standing.usable < standing.guaranteed
+        usable = Text(str(standing.usable) if standing.supply else "?", STYLES[Attention.SHORT] if less else "")
+        waiting = (
+            f"{len(standing.waiting)}, {duration(board.seen.at - standing.waiting[0].since)}"
+            if standing.waiting
+            else NONE
+        )
+        numbers = [
+            _number(amount)
+            for amount in (standing.guaranteed, standing.used, standing.lent, standing.from_pool, standing.free)
+        ]
+        cells: list[RenderableType] = [standing.flavor.count(standing.flavor.capacity), usable, *numbers, waiting]
+        table.add_row(Text(standing.flavor.name), *(cells[place] for place in some))
     return table
 
 
@@ -162,41 +169,44 @@ def _table(board: Board, shown: Sequence[Standing], out: Console) -> Iterator[Re
     several = len(board.plan.flavors) > 1
     for heads, names, units in DETAIL:
         around = 3 if heads is HEADS else 2  # cells beside a column's text
-        rows = [_row(board, it, names, units) for it in shown]
+        rows = [_row(board, standing, names, units) for standing in shown]
         widths = [max(map(cell_width, column)) + around for column in zip(heads, *rows, strict=True)]
         if sum(widths) - (0 if several else widths[2]) <= out.width:
             break
     table = new_table(*heads[: 3 if several else 2], right=heads[3:5], then=heads[5:])
     table.padding = (0, around - 2)
-    for it, row in zip(shown, rows, strict=True):
-        cells = [Text(row[0], STYLES[it.attention]), *map(Text, row[1:])]
+    for entry, row in zip(shown, rows, strict=True):
+        cells = [Text(row[0], STYLES[entry.attention]), *map(Text, row[1:])]
         table.add_row(*(cell for place, cell in enumerate(cells) if several or place != 2))
     yield table
     if any("~" in cell for row in rows for cell in row[5:7]):
         yield Text("~ which of several lends or borrows is not known: shared out in proportion", "dim")
 
 
-def _row(board: Board, it: Standing, most: int, units: bool) -> list[str]:
-    sources = [*it.borrowed_from, *([Part("beyond what is there", it.beyond, False)] if it.beyond else [])]
+def _row(board: Board, standing: Standing, most: int, units: bool) -> list[str]:
+    sources = [
+        *standing.borrowed_from,
+        *([Part("beyond what is there", standing.beyond, False)] if standing.beyond else []),
+    ]
     return [
-        "" if it.attention is Attention.QUIET else it.attention,
-        it.team.name,
-        it.flavor_name or "(unknown)",
-        _number(it.share.guaranteed),
-        str(it.use.total),
-        parts(it.lent_to, most, it.lent_about) if it.lent else NONE,
-        parts(sources, most) if it.borrowed else NONE,
-        _waiting(board, it, units),
-        _number(it.evicted),
+        "" if standing.attention is Attention.QUIET else standing.attention,
+        standing.team.name,
+        standing.flavor_name or "(unknown)",
+        _number(standing.share.guaranteed),
+        str(standing.use.total),
+        parts(standing.lent_to, most, standing.lent_about) if standing.lent else NONE,
+        parts(sources, most) if standing.borrowed else NONE,
+        _waiting(board, standing, units),
+        _number(standing.evicted),
     ]
 
 
-def _waiting(board: Board, it: Standing, of_units: bool) -> str:
+def _waiting(board: Board, standing: Standing, of_units: bool) -> str:
     """`3 (12 GPUs) 7m`: how many, of how much, the longest."""
-    if not it.waiting:
+    if not standing.waiting:
         return NONE
-    units = f" ({it.counted(it.waiting_units)})" if it.flavor and of_units else ""
-    return f"{len(it.waiting)}{units} {duration(board.seen.at - it.waiting[0].since)}"
+    units = f" ({standing.counted(standing.waiting_units)})" if standing.flavor and of_units else ""
+    return f"{len(standing.waiting)}{units} {duration(board.seen.at - standing.waiting[0].since)}"
 
 
 def _jobs(board: Board) -> Iterator[Text]:
@@ -204,14 +214,14 @@ def _jobs(board: Board) -> Iterator[Text]:
     from rich.text import Text
 
     lines: Counter[tuple[str, str]] = Counter()
-    for it in board.standings:
-        for one in it.waiting:
-            size = f", {it.flavor.count(one.units)}" if it.flavor else ""
+    for standing in board.standings:
+        for one in standing.waiting:
+            size = f", {standing.flavor.count(one.units)}" if standing.flavor else ""
             lines[f"waits {duration(board.seen.at - one.since)}", f"{short_text(one.name)}{size}{_told(one.why)}"] += 1
-        for one in it.held_up:
+        for one in standing.held_up:
             time = duration(board.seen.at - one.since)
             lines[f"has quota, pods not ready for {time}", f"{short_text(one.name)}{_told(one.why)}"] += 1
-        for stopped in it.evictions:
+        for stopped in standing.evictions:
             lines["stopped", f"{short_text(stopped.name)}{_told(stopped.why)}"] += stopped.times
     said = [f"{how}{f' ×{count}' if count > 1 else ''}  {what}" for (how, what), count in lines.items()]
     yield from (Text(line) for line in said[:MOST_JOBS])

@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-DECIMAL: dict[str, Fraction] = {it: Fraction(10) ** power for it, power in zip("num", (-9, -6, -3), strict=True)} | {
-    it: Fraction(10) ** power for it, power in zip(("", *"kMGTPE"), range(0, 19, 3), strict=True)
-}
-BINARY: dict[str, Fraction] = {f"{it}i": Fraction(2) ** (10 * power) for power, it in enumerate("KMGTPE", 1)}
+DECIMAL: dict[str, Fraction] = {
+    value: Fraction(10) ** power for value, power in zip("num", (-9, -6, -3), strict=True)
+} | {value: Fraction(10) ** power for value, power in zip(("", *"kMGTPE"), range(0, 19, 3), strict=True)}
+BINARY: dict[str, Fraction] = {f"{value}i": Fraction(2) ** (10 * power) for power, value in enumerate("KMGTPE", 1)}
 SUFFIXES: dict[str, Fraction] = {**DECIMAL, **BINARY}
 MAX_QUANTITY = 2**63 - 1  # a Quantity is an int64 at the API server
 
@@ -42,7 +42,7 @@ def parse(text: str) -> Fraction:
     elif exponent := _EXPONENT.fullmatch(suffix):
         scale = Fraction(10) ** int(exponent["power"])
     else:
-        known = ", ".join(it for it in SUFFIXES if it)
+        known = ", ".join(entry for entry in SUFFIXES if entry)
         raise ValueError(f"{_shown(text)} is not a quantity: {_shown(suffix)} is none of {known}, or e and an exponent")
     number = Fraction(int(whole + parts), 10 ** len(parts)) * scale
     return -number if match["sign"] == "-" else number

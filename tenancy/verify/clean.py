@@ -35,15 +35,15 @@ def leftovers(api: Api, kinds: Iterable[Kind] | None = None) -> dict[str, list[T
     """What is there of every run, by its name. Only what stands outside of namespaces, as namespaces hold all the rest."""
     found: dict[str, list[Thing]] = {}
     served = kinds if kinds is not None else api.kinds()
-    for it in api.labelled([kind for kind in served if not kind.namespaced], RUN_LABEL):
-        if it.name.startswith(PREFIX):
-            found.setdefault(it.labels[RUN_LABEL], []).append(it)
+    for thing in api.labelled([kind for kind in served if not kind.namespaced], RUN_LABEL):
+        if thing.name.startswith(PREFIX):
+            found.setdefault(thing.labels[RUN_LABEL], []).append(thing)
     return found
 
 
 def dead(api: Api, alive: Iterable[Standing]) -> dict[str, list[Thing]]:
     """What is there of runs that do not live."""
-    names = {it.run for it in alive}
+    names = {standing.run for standing in alive}
     return {run: things for run, things in leftovers(api).items() if run not in names}
 
 
@@ -54,42 +54,49 @@ def remove(api: Api, runs: Collection[str], keep: Collection[str] = ()) -> list[
 
     def here(of: Iterable[Kind]) -> list[Thing]:
         there = leftovers(api, of)
-        return [it for run in runs for it in there.get(run, ()) if it.kind != NAMESPACE or it.name not in keep]
+        return [
+            thing for run in runs for thing in there.get(run, ()) if thing.kind != NAMESPACE or thing.name not in keep
+        ]
 
     found = things = here(kinds)
     refused: dict[str, str] = {}
-    _end_jobs(api, within, [it.name for it in found if it.kind == NAMESPACE])
+    _end_jobs(api, within, [thing.name for thing in found if thing.kind == NAMESPACE])
     started = time.monotonic()
     while things:
         spent = time.monotonic() - started
         if spent > PATIENCE:
             raise Stuck(_stuck(things, refused))
-        homes = [it for it in things if it.kind == NAMESPACE]
+        homes = [thing for thing in things if thing.kind == NAMESPACE]
         # A node goes last: pods on it end only while it is there.
-        now = [it for it in things if it.kind.kind != "Node"] if homes and spent < GRACE else things
-        refused = _delete(api, [it for it in now if not it.going])
+        now = [thing for thing in things if thing.kind.kind != "Node"] if homes and spent < GRACE else things
+        refused = _delete(api, [thing for thing in now if not thing.going])
         if spent > GRACE:
             _let_go(api, within, things)
         time.sleep(EVERY)
-        things = here({it.kind for it in things})
+        things = here({thing.kind for thing in things})
     return found
 
 
 def counted(things: Iterable[Thing]) -> str:
     """`3 ClusterQueue, 1 Cohort, 2 Namespace`."""
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(it.kind.kind for it in things).items()))
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(thing.kind.kind for thing in things).items()))
 
 
 def _end_jobs(api: Api, within: Iterable[Kind], namespaces: Collection[str]) -> None:
     """Deletes what makes pods, and waits a while for it and its pods to be gone."""
     first = [(kind, namespace) for kind in within if kind.kind in FIRST for namespace in namespaces]
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        list(pool.map(lambda it: api.delete(it[0].path(namespace=it[1])), (it for it in first if it[0] != POD)))
+        list(
+            pool.map(
+                lambda entry: api.delete(entry[0].path(namespace=entry[1])),
+                (entry for entry in first if entry[0] != POD),
+            )
+        )
         deadline = time.monotonic() + JOBS
         left = first
         while left and time.monotonic() < deadline:
-            there = pool.map(lambda it: api.things(it[0], namespace=it[1]), left)
-            left = [it for it, things in zip(left, list(there), strict=True) if things]
+            there = pool.map(lambda entry: api.things(entry[0], namespace=entry[1]), left)
+            left = [value for value, things in zip(left, list(there), strict=True) if things]
             if left:
                 time.sleep(EVERY)
 
@@ -97,22 +104,22 @@ def _end_jobs(api: Api, within: Iterable[Kind], namespaces: Collection[str]) -> 
 def _delete(api: Api, things: Collection[Thing]) -> dict[str, str]:
     """Asks for them to go; those that the cluster would not let go, and its words: they are asked for again."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        answers = list(pool.map(lambda it: api.delete(it.path), things))
-    return {str(it): why for it, why in zip(things, answers, strict=True) if why}
+        answers = list(pool.map(lambda thing: api.delete(thing.path), things))
+    return {str(thing): why for thing, why in zip(things, answers, strict=True) if why}
 
 
 def _let_go(api: Api, within: Iterable[Kind], things: Iterable[Thing]) -> None:
     """Takes the finalizers from what is going and does not go; in a namespace of a run from all, as all of it is the run's."""
-    things = [it for it in things if it.going]
-    for namespace in [it.name for it in things if it.kind == NAMESPACE]:
+    things = [thing for thing in things if thing.going]
+    for namespace in [thing.name for thing in things if thing.kind == NAMESPACE]:
         api.delete(POD.path(namespace=namespace), grace=0)
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
             found = list(pool.map(lambda kind: api.things(kind, namespace=namespace), within))  # noqa: B023
-        things += [it for these in found for it in these if it.going]
-    for it in things:
-        if it.finalizers:
+        things += [thing for these in found for thing in these if thing.going]
+    for entry in things:
+        if entry.finalizers:
             try:
-                api.merge(it.path, {"metadata": {"finalizers": None}})
+                api.merge(entry.path, {"metadata": {"finalizers": None}})
             except httpx2.HTTPStatusError as error:  # it is gone, or its webhook does not answer: it is tried again
                 if error.response.status_code not in (404, 409, 422, 500):
                     raise
@@ -120,8 +127,8 @@ def _let_go(api: Api, within: Iterable[Kind], things: Iterable[Thing]) -> None:
 
 def _stuck(things: Collection[Thing], refused: Mapping[str, str]) -> str:
     told = []
-    for it in things:
-        waits = f"waits for {', '.join(it.finalizers) or 'what it holds'}"
-        told.append(f"{it}: {refused.get(str(it)) or waits}")
+    for thing in things:
+        waits = f"waits for {', '.join(thing.finalizers) or 'what it holds'}"
+        told.append(f"{thing}: {refused.get(str(thing)) or waits}")
     more = f" and {len(told) - 5} more" if len(told) > 5 else ""
     return f"after {duration(PATIENCE)} there is still {'; '.join(told[:5])}{more}"

@@ -28,20 +28,22 @@ class Seen:
     usage: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, name: str) -> list[JobState]:
-        return [it for it in self.states if it.jobs == name]
+        return [job_state for job_state in self.states if job_state.jobs == name]
 
     def running(self, name: str) -> list[JobState]:
-        return [it for it in self.of(name) if it.phase is Phase.RUNNING]
+        return [job_state for job_state in self.of(name) if job_state.phase is Phase.RUNNING]
 
     def waiting(self, name: str) -> list[JobState]:
-        return [it for it in self.of(name) if it.phase is Phase.WAITING]
+        return [job_state for job_state in self.of(name) if job_state.phase is Phase.WAITING]
 
     def stopped(self, name: str) -> list[JobState]:
         """Jobs that were stopped since the step began."""
-        return [it for it in self.of(name) if it.stops > self.before.get((name, it.number), 0)]
+        return [
+            job_state for job_state in self.of(name) if job_state.stops > self.before.get((name, job_state.number), 0)
+        ]
 
     def stops(self, name: str) -> int:
-        return sum(it.stops - self.before.get((name, it.number), 0) for it in self.stopped(name))
+        return sum(job_state.stops - self.before.get((name, job_state.number), 0) for job_state in self.stopped(name))
 
 
 def faults(
@@ -52,19 +54,22 @@ def faults(
     labels: Callable[[str], Mapping[str, str]],
 ) -> Iterator[Fault]:
     """`jobs` are those that should be there; `count` says an amount of a flavor in words."""
-    teams = [it.team for it in jobs]
-    for it in jobs:
-        who = it.team if teams.count(it.team) == 1 else f"{it.team}'s {it.name}"
-        yield from _of_group(step, it, seen, who, count)
-        if label := step.together.get(it.name):
-            yield from _together(it, seen, label, labels)
-    names = {it.name for it in jobs}
-    if left := sorted({it.jobs for it in seen.states} - names):
+    teams = [job.team for job in jobs]
+    for entry in jobs:
+        who = entry.team if teams.count(entry.team) == 1 else f"{entry.team}'s {entry.name}"
+        yield from _of_group(step, entry, seen, who, count)
+        if label := step.together.get(entry.name):
+            yield from _together(entry, seen, label, labels)
+    names = {job.name for job in jobs}
+    if left := sorted({job_state.jobs for job_state in seen.states} - names):
         yield Fault(f"jobs that were removed are still there: {', '.join(left)}")
     for name, right in step.usage.items():
         if (counted := seen.usage.get(name)) not in right:
             yield Fault(f"{name} is counted as {counted}, and should be as {' or '.join(map(str, right))}")
-    if step.apart and len(gpus := {gpu for name in step.apart for it in seen.of(name) for gpu in it.gpus}) < 2:
+    if (
+        step.apart
+        and len(gpus := {gpu for name in step.apart for job_state in seen.of(name) for gpu in job_state.gpus}) < 2
+    ):
         yield Fault(f"{', '.join(step.apart)} should not all share one GPU, and are on {', '.join(gpus) or 'none'}")
 
 
@@ -82,17 +87,19 @@ def _of_group(step: Step, jobs: Jobs, seen: Seen, who: str, count: Callable[[str
         yield Fault(f"{who} runs {on}{amount(running)}, and {amount(wanted)} is the most it should")
     elif running < wanted:
         yield Fault(f"{who} runs {on}{amount(running)}, and should {on}{amount(wanted)}{_said(seen.waiting(name))}")
-    if stuck := [it for it in seen.waiting(name) if it.stuck]:
+    if stuck := [job_state for job_state in seen.waiting(name) if job_state.stuck]:
         yield Fault(f"{len(stuck)} jobs of {who} have all they ask for and do not run: {stuck[0].stuck}")
-    if silent := [it for it in seen.waiting(name) if not it.told and not it.stuck]:
+    if silent := [job_state for job_state in seen.waiting(name) if not job_state.told and not job_state.stuck]:
         yield Fault(f"{len(silent)} jobs of {who} wait, and the scheduler has not said why", silent=True)
     yield from _stops(step, jobs, seen, who)
     if text := step.because.get(name):
-        for it in seen.stopped(name) or seen.waiting(name):
-            if not any(text in f"{said.reason} {said.message}" for said in it.told):
-                said = "; ".join(f"{told.reason}: {told.message}" for told in it.told) or "nothing"
-                lacking = f"of {name} {it.number} of {it.jobs} {text!r} should be said, and what is said is: {said}"
-                yield Fault(lacking, silent=not it.told)
+        for entry in seen.stopped(name) or seen.waiting(name):
+            if not any(text in f"{said.reason} {said.message}" for said in entry.told):
+                said = "; ".join(f"{told.reason}: {told.message}" for told in entry.told) or "nothing"
+                lacking = (
+                    f"of {name} {entry.number} of {entry.jobs} {text!r} should be said, and what is said is: {said}"
+                )
+                yield Fault(lacking, silent=not entry.told)
                 break
 
 
@@ -107,12 +114,14 @@ def _stops(step: Step, jobs: Jobs, seen: Seen, who: str) -> Iterator[Fault]:
 
 
 def _together(jobs: Jobs, seen: Seen, label: str, labels: Callable[[str], Mapping[str, str]]) -> Iterator[Fault]:
-    for it in seen.running(jobs.name):
-        if len(domains := sorted({labels(node).get(label, "") for node in it.nodes})) > 1:
-            yield Fault(f"{jobs.team}'s {jobs.name} {it.number} is on several {label}: {', '.join(domains)}", True)
+    for job_state in seen.running(jobs.name):
+        if len(domains := sorted({labels(node).get(label, "") for node in job_state.nodes})) > 1:
+            yield Fault(
+                f"{jobs.team}'s {jobs.name} {job_state.number} is on several {label}: {', '.join(domains)}", True
+            )
 
 
 def _said(states: Sequence[JobState]) -> str:
     """The first words of the scheduler to one of them."""
-    said = next((told.message or told.reason for it in states for told in it.told), "")
+    said = next((told.message or told.reason for job_state in states for told in job_state.told), "")
     return f" ({said})" if said else ""

@@ -81,7 +81,7 @@ class Playing:
 
     def step(self, step: Step) -> tuple[StepSeen, str]:
         """What was seen, and what was not as it should be."""
-        before = {(it.jobs, it.number): it.stops for it in self.look()}
+        before = {(job_state.jobs, job_state.number): job_state.stops for job_state in self.look()}
         started = self.clock.now()
         if wrong := self.submit(step):
             return self.seen(step, Seen((), before), None), wrong
@@ -116,7 +116,7 @@ class Playing:
     def wait(self, step: Step, before: Mapping[tuple[str, int], int], started: float) -> tuple[float | None, str]:
         """When what is expected had come, or what is wrong."""
         patience = self.patience
-        deadline = started + patience.step + step.longer + patience.job * sum(it.count for it in self.there())
+        deadline = started + patience.step + step.longer + patience.job * sum(jobs.count for jobs in self.there())
         came, right, final = started, 0, 0
         last: Sequence[JobState] = ()
         changed = started
@@ -134,23 +134,27 @@ class Playing:
                     return came, ""
             else:
                 right = 0
-                final = final + 1 if any(it.final for it in found) else 0
+                final = final + 1 if any(fault.final for fault in found) else 0
                 rests = (
                     now - changed > max(patience.rest, self.slowest)
                     and all(map(_settled, states))
                     and len(states) == self.expected()
                 )
                 if final == patience.steady or rests or now > deadline:
-                    self.silent = all(it.silent for it in found)
-                    return None, "; ".join(it.text for it in sorted(found, key=lambda it: not it.final))
+                    self.silent = all(fault.silent for fault in found)
+                    return None, "; ".join(entry.text for entry in sorted(found, key=lambda fault: not fault.final))
             self.clock.sleep(patience.every)
 
     def wait_for_usage(self, states: Sequence[JobState]) -> None:
         """A queue's status trails what runs by a moment. It is what people look at, so it is shown as it comes to be; no
         promise hangs on it."""
         until = self.clock.now() + self.patience.usage
-        jobs = {it.name: it for it in self.there()}
-        running = sum(jobs[it.jobs].each for it in states if it.phase is Phase.RUNNING and it.jobs in jobs)
+        jobs = {jobs.name: jobs for jobs in self.there()}
+        running = sum(
+            jobs[job_state.jobs].each
+            for job_state in states
+            if job_state.phase is Phase.RUNNING and job_state.jobs in jobs
+        )
         while sum(self.replica.usage().values()) != running and self.clock.now() < until:
             self.clock.sleep(self.patience.every)
 
@@ -187,9 +191,9 @@ class Playing:
         )
 
     def in_words(self, jobs: Jobs) -> str:
-        if it := jobs.machine:
-            size = f"{counted(it.vcpus, 'vCPU')} and {bytes_text(it.memory)}"
-            return f"{jobs.count} × {jobs.team}/{jobs.name}: machine of {size}{'' if it.runs else ', stopped'}"
+        if machine := jobs.machine:
+            size = f"{counted(machine.vcpus, 'vCPU')} and {bytes_text(machine.memory)}"
+            return f"{jobs.count} × {jobs.team}/{jobs.name}: machine of {size}{'' if machine.runs else ', stopped'}"
         each = f"{jobs.fraction} of a GPU" if jobs.fraction else self.count(jobs.flavor, jobs.units)
         each = f"the {jobs.only} of {each}" if jobs.only else each
         return f"{jobs.count} × {jobs.team}/{jobs.name}: {f'{jobs.pods} pods of ' if jobs.pods > 1 else ''}{each}"
@@ -251,8 +255,8 @@ def _conditions(states: Sequence[JobState]) -> Iterator[Condition]:
     """What the scheduler said; of equal words to jobs of one group the first."""
     said = set()
     for state in states:
-        for it in state.told:
-            words = (state.jobs, it.type, it.status, it.reason, it.message)
+        for condition in state.told:
+            words = (state.jobs, condition.type, condition.status, condition.reason, condition.message)
             if words not in said:
                 said.add(words)
-                yield it
+                yield condition

@@ -154,11 +154,11 @@ def verify(
     outcomes: dict[str, Outcome] = {}
     for scheduler in Scheduler:
         if mine := [check for check in checks if check.scheduler is scheduler]:
-            it = stage(scheduler, client, plan, name, clock)
+            result = stage(scheduler, client, plan, name, clock)
             try:
-                outcomes |= _side_by_side(run, mine, it, at_once or it.at_once)
+                outcomes |= _side_by_side(run, mine, result, at_once or result.at_once)
             finally:
-                it.close()
+                result.close()
     return Run(
         agreement=agreement,
         cluster=cluster,
@@ -179,4 +179,4 @@ def _side_by_side(run: _Run, checks: Sequence[Check], stage: Stage, at_once: int
     flavors = list(dict.fromkeys(check.flavor for check in checks))
     largest = sorted(checks, key=lambda check: (flavors.index(check.flavor), -size(check)))
     with ThreadPoolExecutor(at_once) as pool:
-        return {it.check.name: it for it in pool.map(lambda check: run.check(check, stage), largest)}
+        return {outcome.check.name: outcome for outcome in pool.map(lambda check: run.check(check, stage), largest)}

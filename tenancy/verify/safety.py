@@ -79,37 +79,37 @@ def standing(api: Api) -> list[Standing]:
     """Every run that has a namespace of its own, the oldest first, whether it lives or is dead. One whose namespace is on its
     way out has ended: it removes that last."""
     found = []
-    for it in api.things(NAMESPACE, RUN_LABEL):
-        run = it.labels[RUN_LABEL]
-        if it.going or it.name != home(run) or (body := api.get(it.path)) is None:
+    for thing in api.things(NAMESPACE, RUN_LABEL):
+        run = thing.labels[RUN_LABEL]
+        if thing.going or thing.name != home(run) or (body := api.get(thing.path)) is None:
             continue
         made = datetime.fromisoformat(body["metadata"]["creationTimestamp"])
         lease = api.get(_lease_path(run))
         renewed = ((lease or {}).get("spec") or {}).get("renewTime") or ""
         last = datetime.fromisoformat(renewed) if renewed else made  # it is being born, or was killed then
         found.append(Standing(run, made, last + LASTS, renewed))
-    return sorted(found, key=lambda it: (it.since, it.run))
+    return sorted(found, key=lambda standing: (standing.since, standing.run))
 
 
 def living(api: Api) -> list[Standing]:
     """Runs whose Lease is good: they live, or were killed less than LASTS ago."""
     now = api.now()
-    return [it for it in standing(api) if it.until > now]
+    return [entry for entry in standing(api) if entry.until > now]
 
 
 def surely_living(api: Api, wait: Event | None = None) -> list[Standing]:
     """Runs that are seen to renew their Lease. Takes up to LASTS where one was killed just now, else up to RENEW."""
-    undecided = {it.run: it for it in living(api)}
+    undecided = {standing.run: standing for standing in living(api)}
     alive = []
     while undecided:
         (wait or Event()).wait(1.0)
         now = api.now()
-        current = {it.run: it for it in standing(api)}
+        current = {entry.run: entry for entry in standing(api)}
         for run, before in list(undecided.items()):
-            it = current.get(run)
-            if it and it.renewed != before.renewed:
-                alive.append(it)
-            elif it and it.until > now:
+            result = current.get(run)
+            if result and result.renewed != before.renewed:
+                alive.append(result)
+            elif result and result.until > now:
                 continue
             del undecided[run]
     return alive

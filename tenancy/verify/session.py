@@ -61,19 +61,19 @@ class Session:
     def present(self) -> list[Scheduler]:
         """The schedulers that hold this agreement on the cluster; KubeVirt where virtual machines can be made."""
         api = Api(self.client)
-        kinds = {(it.base.split("/")[2], it.kind): it for it in api.kinds() if it.base.startswith("/apis/")}
+        kinds = {(kind.base.split("/")[2], kind.kind): kind for kind in api.kinds() if kind.base.startswith("/apis/")}
         ours = f"{AGREEMENT_LABEL}={self.plan.cluster}"
 
         def has(group: str, kind: str, selector: str) -> bool:
-            it: Kind | None = kinds.get((group, kind))
-            return it is not None and (not selector or bool(api.things(it, selector)))
+            result: Kind | None = kinds.get((group, kind))
+            return result is not None and (not selector or bool(api.things(result, selector)))
 
         looked_for = {
             Scheduler.KUEUE: (KINDS["ClusterQueue"].group, "ClusterQueue", ours),
             Scheduler.KAI: (KINDS["Queue"].group, "Queue", ours),
             Scheduler.KUBEVIRT: (KINDS["VirtualMachine"].group, "VirtualMachine", ""),
         }
-        return [scheduler for scheduler, it in looked_for.items() if has(*it)]
+        return [scheduler for scheduler, value in looked_for.items() if has(*value)]
 
     def prove(
         self, checks: Sequence[Check], watch: Watch, *, agreement: str, allow: str | None, at_once: int | None
@@ -104,8 +104,10 @@ class Session:
 
     def _tell_of_others(self, api: Api) -> None:
         alive = safety.living(api)
-        for it in alive:
-            self.say(f"run {it.run} of verify is under way here, since {it.since:%H:%M:%S} UTC, or was killed just now")
+        for standing in alive:
+            self.say(
+                f"run {standing.run} of verify is under way here, since {standing.since:%H:%M:%S} UTC, or was killed just now"
+            )
         for run, things in clean.dead(api, alive).items():
             self.say(
                 f"run {run} of verify was killed and left {clean.counted(things)}: tenancy verify --clean removes them"
@@ -117,7 +119,7 @@ class Session:
             return
         said = ""
         while not stop.is_set():
-            first = next((it.run for it in safety.living(api)), name)
+            first = next((standing.run for standing in safety.living(api)), name)
             if first == name:
                 return
             if first != said:
@@ -129,11 +131,11 @@ class Session:
 def remove_dead(api: Api, say: Say) -> None:
     """Removes what dead runs left, and says what; those that live are left alone. Raises clean.Stuck."""
     if there := safety.living(api):
-        runs = ", ".join(it.run for it in there)
+        runs = ", ".join(standing.run for standing in there)
         say(f"looking whether {runs} still lives (up to {duration(safety.LASTS)})")
     alive = safety.surely_living(api)
-    for it in alive:
-        say(f"run {it.run} lives and is left alone")
+    for entry in alive:
+        say(f"run {entry.run} lives and is left alone")
     found = clean.dead(api, alive)
     if not found:
         say("no killed run has left anything")

@@ -38,4 +38,4 @@ class Timeline:
     def all(self) -> tuple[Held, ...]:
         """In the order in which they began."""
         with self._lock:
-            return tuple(sorted(self._over, key=lambda it: (it.since, it.check, it.queue)))
+            return tuple(sorted(self._over, key=lambda held: (held.since, held.check, held.queue)))

@@ -19,12 +19,12 @@ OTHER_FLAVOR = "[flavors.other]\nnodes = 1\ngpus_per_node = 8\n"
 def test_the_examples_of_the_format_are_fine(name: str) -> None:
     if not SHARED.exists():
         pytest.skip(f"the examples are not here: {SHARED}")
-    assert [it for it in load(SHARED / name).findings if it.path != LAYOUT] == []
+    assert [finding for finding in load(SHARED / name).findings if finding.path != LAYOUT] == []
 
 
 @pytest.mark.parametrize("file", [ROOT / "tenancy.toml", PRODUCTION], ids=lambda file: file.name)
 def test_our_own_agreements_are_fine(file: object) -> None:
-    assert [it for it in load(str(file)).findings if it.path != LAYOUT] == []
+    assert [finding for finding in load(str(file)).findings if finding.path != LAYOUT] == []
 
 
 # What an agreement adds to one flavor of 4 nodes with 8 GPUs → what `check` says. One row is one rule.
@@ -225,7 +225,9 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
 @pytest.mark.parametrize("case", SINGLE)
 def test_what_is_wrong_with_a_team_is_said(case: str) -> None:
     text, expected = SINGLE[case]
-    assert [it for it in findings(ONE_FLAVOR + text) if not it.startswith(f"advice: {'.'.join(LAYOUT)}")] == expected
+    assert [
+        finding for finding in findings(ONE_FLAVOR + text) if not finding.startswith(f"advice: {'.'.join(LAYOUT)}")
+    ] == expected
 
 
 @pytest.mark.parametrize(
@@ -241,7 +243,7 @@ def test_whose_jobs_prod_stops_first_is_said_where_a_team_has_prod(layout: str, 
     assert findings(text) == []
     (advice,) = findings(text + "prod = 8")
     assert advice.startswith("advice: cluster.guarantee_on: ")
-    assert all(it in advice for it in says)
+    assert all(sentence in advice for sentence in says)
 
 
 FLAVOR = '[cluster]\nname = "lab"\n[teams.a]\n[flavors.gpu]\nnodes = 4\n'

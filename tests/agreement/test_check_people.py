@@ -171,19 +171,19 @@ def test_a_team_label_with_a_meaning_of_its_own_is_said(label: str) -> None:
 
 
 def test_a_team_without_prod_stays_below_the_prod_priority() -> None:
-    it = plan(f"{ONE_FLAVOR}{PRIORITIES}{TEAM}prod = 4\n[teams.b]\n[teams.c]\nhighest_priority = 'low'\n")
-    assert it.prod_priority == "prod-workload"
-    assert {name: team.highest_priority for name, team in it.team.items()} == {"a": None, "b": 999, "c": 10}
+    result = plan(f"{ONE_FLAVOR}{PRIORITIES}{TEAM}prod = 4\n[teams.b]\n[teams.c]\nhighest_priority = 'low'\n")
+    assert result.prod_priority == "prod-workload"
+    assert {name: team.highest_priority for name, team in result.team.items()} == {"a": None, "b": 999, "c": 10}
 
 
 def test_weights_are_thousandths_and_durations_seconds() -> None:
-    it = plan(f"{ONE_FLAVOR}[sharing]\nreclaim_min_runtime = '1h30m'\n{TEAM}weight = 0.5\n")
-    assert (it.sharing.reclaim_min_runtime, it.team["a"].weight) == (5400, 500)
+    result = plan(f"{ONE_FLAVOR}[sharing]\nreclaim_min_runtime = '1h30m'\n{TEAM}weight = 0.5\n")
+    assert (result.sharing.reclaim_min_runtime, result.team["a"].weight) == (5400, 500)
 
 
 def test_profiles_are_namespaces_of_the_team() -> None:
-    it = plan(f"{ONE_FLAVOR}{TEAM}namespaces = ['x']\nprofiles = {{ alice = 'alice@example.com' }}\n")
-    assert it.team["a"].namespaces == ("x", "alice")
+    result = plan(f"{ONE_FLAVOR}{TEAM}namespaces = ['x']\nprofiles = {{ alice = 'alice@example.com' }}\n")
+    assert result.team["a"].namespaces == ("x", "alice")
 
 
 def test_of_a_broken_access_table_the_rest_is_still_checked(tmp_path: object) -> None:

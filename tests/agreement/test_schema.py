@@ -108,8 +108,8 @@ def test_every_key_of_the_schema_says_what_it_is() -> None:
     tables = {"Agreement": SCHEMA, **SCHEMA["$defs"]}
     silent = [
         f"{table}.{key}"
-        for table, it in tables.items()
-        for key, said in it["properties"].items()
+        for table, value in tables.items()
+        for key, said in value["properties"].items()
         if "description" not in said
     ]
     assert silent == []

@@ -28,7 +28,7 @@ OF_NO_AGREEMENT = {"schema", "import", "lab down", "lab status"}
 
 
 def options(command: str) -> set[str]:
-    return {option for it in COMMANDS[command].params for option in it.opts}
+    return {option for param in COMMANDS[command].params for option in param.opts}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -42,9 +42,9 @@ def test_whoever_reads_a_cluster_names_it_by_the_same_three_options(command: str
     assert given in (set(), CLUSTER) or (command.startswith("lab ") and given == {"--lab"})
 
 
-@pytest.mark.parametrize("command", [it for it in COMMANDS if "--scheduler" in options(it)])
+@pytest.mark.parametrize("command", [entry for entry in COMMANDS if "--scheduler" in options(entry)])
 def test_a_scheduler_is_one_of_a_few_and_may_be_given_again(command: str) -> None:
-    (option,) = [it for it in COMMANDS[command].params if "--scheduler" in it.opts]
+    (option,) = [param for param in COMMANDS[command].params if "--scheduler" in param.opts]
     assert option.multiple and str(option.metavar).startswith("kueue|kai")
     arguments = ["job"] if command == "why" else []
     code, out, err = run(*command.split(), *arguments, "--scheduler", "kai", "--scheduler", "slurm")

@@ -148,7 +148,7 @@ def test_show_as_json_has_the_numbers_the_objects_and_the_fidelity(here: Path) -
         "reach": 24,
     }
     assert shown["objects"] == {"kueue": {"ResourceFlavor": 1, "Cohort": 1, "ClusterQueue": 3}, "kai": {"Queue": 8}}
-    assert {it["level"] for it in shown["fidelity"]} == {"exact", "approximate"}
+    assert {entry["level"] for entry in shown["fidelity"]} == {"exact", "approximate"}
 
 
 def test_show_of_a_wrong_agreement_says_why_and_exits_2(here: Path) -> None:

@@ -55,10 +55,10 @@ def looks(monkeypatch: pytest.MonkeyPatch, *some: Seen | NotThere) -> None:
     left = list(some)
 
     def look(*_: Any) -> Seen:
-        it = left.pop(0)
-        if isinstance(it, NotThere):
-            raise it
-        return it
+        not_there = left.pop(0)
+        if isinstance(not_there, NotThere):
+            raise not_there
+        return not_there
 
     monkeypatch.setattr(watch, "look", look)
     monkeypatch.setattr(watch.time, "sleep", lambda _: None)
@@ -71,8 +71,8 @@ RECLAIM = timedelta(minutes=2)
 def test_what_waits_at_two_looks_is_late_and_what_started_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     for second, short in ((seen(waiting=WAITS), True), (seen({"research": 4}), False)):
         looks(monkeypatch, seen(waiting=WAITS), second)
-        it = watch.now(None, plan(LAB), "kueue", RECLAIM)  # type: ignore[arg-type]
-        assert bool(it.all_shorts) is short
+        board = watch.now(None, plan(LAB), "kueue", RECLAIM)  # type: ignore[arg-type]
+        assert bool(board.all_shorts) is short
     looks(monkeypatch, seen())  # where nothing is owed one look is enough
     assert not watch.now(None, plan(LAB), "kueue", RECLAIM).all_shorts  # type: ignore[arg-type]
 

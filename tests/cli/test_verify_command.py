@@ -48,7 +48,7 @@ def test_list_says_what_would_be_checked_and_needs_no_cluster() -> None:
 
 def test_list_as_json_names_each_check_once() -> None:
     _, out, _ = run("verify", "--list", "--json")
-    names = [it["name"] for it in json.loads(out)]
+    names = [load["name"] for load in json.loads(out)]
     assert len(set(names)) == len(names) >= 22
 
 

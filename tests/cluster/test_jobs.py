@@ -66,13 +66,13 @@ ADMISSION = {
 
 def test_each_queue_of_the_agreement_has_its_team_and_place() -> None:
     found = of_teams(plan(PROD), Scheduler.KUEUE)
-    assert {name: (it.team, it.place) for name, it in found.items()} == {
+    assert {name: (queue.team, queue.place) for name, queue in found.items()} == {
         "a": ("a", Place.REGULAR),
         "a-prod": ("a", Place.PROD),
         "b": ("b", Place.REGULAR),
     }
     on_kai = of_teams(plan(PROD), Scheduler.KAI)
-    assert {it.flavor for it in on_kai.values()} == {"gpu"}
+    assert {queue.flavor for queue in on_kai.values()} == {"gpu"}
     assert on_kai["a-reserved"].place is Place.RESERVED and on_kai["a-prod"].place is Place.PROD
 
 
@@ -80,14 +80,14 @@ def test_every_queue_that_jobs_are_in_is_made_by_the_builders() -> None:
     for scheduler, objects in ((Scheduler.KUEUE, kueue.objects), (Scheduler.KAI, kai.objects)):
         for text in (LAB, PROD, TWO_FLAVORS):
             made = {(body["kind"], body["metadata"]["name"]) for body in objects(plan(text))}
-            assert {(it.kind, it.name) for it in of_teams(plan(text), scheduler).values()} <= made
+            assert {(queue.kind, queue.name) for queue in of_teams(plan(text), scheduler).values()} <= made
 
 
 def test_somebody_elses_queue_is_a_queue_of_no_team() -> None:
     theirs = {"kind": "ClusterQueue", "metadata": {"name": "theirs"}, "spec": {"cohortName": "lab"}}
     local = {"kind": "LocalQueue", "metadata": {"name": "prod", "namespace": "ns"}, "spec": {"clusterQueue": "a-prod"}}
     bodies = [*kueue.objects(plan(PROD)), theirs, local]
-    found = {(it.kind, it.name): it for it in live(bodies, plan(PROD), Scheduler.KUEUE)}
+    found = {(queue.kind, queue.name): queue for queue in live(bodies, plan(PROD), Scheduler.KUEUE)}
     stranger, own = found["ClusterQueue", "theirs"], found["LocalQueue", "prod"]
     assert (stranger.team, stranger.parent) == (None, "lab")
     assert (own.team, own.place, own.namespace, own.parent) == ("a", Place.PROD, "ns", "a-prod")
@@ -167,7 +167,10 @@ def test_pods_of_a_podgroup_are_one_job_and_those_that_run_hold_what_they_reques
     pods = [pod("head", "Running", "1"), pod("w-0", "Running", "4"), pod("w-1", "Pending", "4")]
     (job,) = of_pods(pods, teams)
     assert (job.kind, str(job), job.group, job.queue) == ("RayCluster", "ns/ray", "pg", teams["a"])
-    assert [(it.count, it.requests[GPU], it.admitted) for it in job.pod_sets] == [(1, 1, 1), (2, 4, 1)]
+    assert [(pod_set.count, pod_set.requests[GPU], pod_set.admitted) for pod_set in job.pod_sets] == [
+        (1, 1, 1),
+        (2, 4, 1),
+    ]
     assert (job.state, job.priority, job.wants()) == (JobState.PENDING, 50, {GPU: 9})
     assert job.holds == {"gpu": {GPU: Fraction(5)}} and in_quota(job, {"gpu": GPU}).units == {"gpu": 5}
 

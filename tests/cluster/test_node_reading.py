@@ -134,7 +134,7 @@ def api(tmp_path: Path) -> Iterator[type[Api]]:
 
 def test_a_large_cluster_is_read_in_pages(api: type[Api], tmp_path: Path) -> None:
     api.nodes = 2 * PAGE + 1
-    names = [it.name for it in read_all(connect(str(tmp_path / "config")))]
+    names = [node.name for node in read_all(connect(str(tmp_path / "config")))]
     assert names == [f"n-{number}" for number in range(2 * PAGE + 1)]
     assert api.asked == ["/api/v1/nodes"] * 3
 

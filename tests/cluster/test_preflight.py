@@ -33,8 +33,8 @@ def foreign(kind: str, name: str) -> dict[str, Any]:
 
 
 def leaving(kind: str, name: str) -> dict[str, Any]:
-    it = body(kind, name)
-    return {**it, "metadata": {**it["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    result = body(kind, name)
+    return {**result, "metadata": {**result["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
 
 
 class FakeServer:
@@ -42,7 +42,7 @@ class FakeServer:
 
     def __init__(self, *objects: Mapping[str, Any], serves: tuple[str, ...] = (*KINDS, *INSIDE), busy: int = 0) -> None:
         resources = {kinds.KINDS[kind].plural: kind for kind in serves}
-        self.lists = {name: [it for it in objects if it["kind"] == kind] for name, kind in resources.items()}
+        self.lists = {name: [entry for entry in objects if entry["kind"] == kind] for name, kind in resources.items()}
         self.busy, self.forbidden, self.deleted = busy, "", list[str]()
         self.patched: list[tuple[str, str, Any]] = []
 
@@ -64,15 +64,15 @@ class FakeServer:
         start = int(request.url.params.get("continue", 0))
         items = self.lists[parts[0]]
         if "/api/" in request.url.path:  # in a list, Kubernetes' own kinds do not say what they are
-            items = [{key: value for key, value in it.items() if key not in ("apiVersion", "kind")} for it in items]
+            items = [{key: value for key, value in item.items() if key not in ("apiVersion", "kind")} for item in items]
         onward = {"continue": str(start + 2)} if start + 2 < len(items) else {}
         return httpx2.Response(200, json={"metadata": onward, "items": items[start : start + 2]})
 
 
 def cluster(server: FakeServer) -> Cluster:
-    it = Cluster.__new__(Cluster)
-    it._http = httpx2.Client(transport=httpx2.MockTransport(server), base_url="https://cluster.invalid")
-    return it
+    result = Cluster.__new__(Cluster)
+    result._http = httpx2.Client(transport=httpx2.MockTransport(server), base_url="https://cluster.invalid")
+    return result
 
 
 def look(server: FakeServer, *wanted: Mapping[str, Any], kinds: Mapping[str, str] = KINDS) -> Found:

@@ -70,7 +70,7 @@ def registered(
     """A whole agreement's registrations by type and name, `ClusterQueue/a-ranking`; components by their type's last part."""
     args = TenancyAgreementArgs(agreement=agreement(), schedulers=schedulers or (Scheduler.KUEUE,))
     made = run(lambda: TenancyAgreement("a", args, opts()))
-    return {f"{_kind(it.type)}/{it.name}": it for it in made}
+    return {f"{_kind(resource.type)}/{resource.name}": resource for resource in made}
 
 
 def _kind(type_: str) -> str:
@@ -85,10 +85,10 @@ def names(urns: tuple[str, ...] | list[str]) -> set[str]:
 
 def test_every_name_says_whose_child_it_is() -> None:
     made = registered(*BOTH)
-    urns = {it.urn: it.name for it in made.values()}
-    children = [it for it in made.values() if it.parent in urns]
+    urns = {resource.urn: resource.name for resource in made.values()}
+    children = [resource for resource in made.values() if resource.parent in urns]
     assert len(children) == len(made) - 1
-    assert [it.name for it in children if not it.name.startswith(urns[it.parent])] == []
+    assert [resource.name for resource in children if not resource.name.startswith(urns[resource.parent])] == []
 
 
 def test_the_engine_of_the_tests_refuses_a_name_twice() -> None:
@@ -105,16 +105,22 @@ def test_no_name_depends_on_department_or_prod() -> None:
     before = registered(*BOTH)
     moved = TEXT.replace('    department = "search"\n', "").replace("    prod = 8\n", "")
     after = run(lambda: TenancyAgreement("a", TenancyAgreementArgs(agreement=agreement(moved), schedulers=BOTH)))
-    by_urn = {it.urn: (it.type, it.inputs.get("metadata", {}).get("name")) for it in before.values()}
-    kept = [it for it in after if it.is_object and it.inputs["metadata"]["name"] in ("ranking", "ranking-reserved")]
-    assert {it.urn for it in kept} <= set(by_urn)
+    by_urn = {
+        resource.urn: (resource.type, resource.inputs.get("metadata", {}).get("name")) for resource in before.values()
+    }
+    kept = [
+        resource
+        for resource in after
+        if resource.is_object and resource.inputs["metadata"]["name"] in ("ranking", "ranking-reserved")
+    ]
+    assert {resource.urn for resource in kept} <= set(by_urn)
     assert len(kept) == 3
 
 
 def test_every_object_itself_depends_on_what_it_stands_on() -> None:
     """On the components alone would do for making them. An object deleted while its component stays has only its own."""
     made = registered(*BOTH)
-    stands_on = {name: names(it.depends_on) for name, it in made.items() if it.is_object}
+    stands_on = {name: names(resource.depends_on) for name, resource in made.items() if resource.is_object}
     assert stands_on == {
         "Topology/a-zonal": set(),
         "ResourceFlavor/a-gpu": {"Topology/a-zonal"},
@@ -140,16 +146,16 @@ def test_every_object_itself_depends_on_what_it_stands_on() -> None:
 
 def test_a_team_waits_for_no_other_team() -> None:
     made = registered(*BOTH)
-    assert not any("ranking" in it for it in names(made["ClusterQueue/a-embeddings"].depends_on))
-    assert not any("embeddings" in it for it in names(made["Cohort/a-ranking"].depends_on))
+    assert not any("ranking" in name for name in names(made["ClusterQueue/a-embeddings"].depends_on))
+    assert not any("embeddings" in name for name in names(made["Cohort/a-ranking"].depends_on))
 
 
 def test_protection_and_timeouts_reach_every_object() -> None:
     timeouts = pulumi.CustomTimeouts(create="1m", update="2m", delete="3m")
     made = registered(*BOTH, opts=lambda: pulumi.ResourceOptions(protect=True, custom_timeouts=timeouts))
-    objects = [it for it in made.values() if it.is_object]
-    assert {it.protect for it in objects} == {True}
-    assert {it.timeouts for it in objects} == {("1m", "2m", "3m")}
+    objects = [resource for resource in made.values() if resource.is_object]
+    assert {resource.protect for resource in objects} == {True}
+    assert {resource.timeouts for resource in objects} == {("1m", "2m", "3m")}
 
 
 IN_NAMESPACES = """
@@ -165,23 +171,30 @@ def test_what_jobs_stand_on_is_kept_and_a_right_is_not() -> None:
     """`retain` must leave no right behind that was taken away, and `protect` no namespace in the way of a move."""
     args = TenancyAgreementArgs(agreement=agreement(TEXT + IN_NAMESPACES), schedulers=BOTH)
     kept = pulumi.ResourceOptions(protect=True, retain_on_delete=True)
-    made = [it for it in run(lambda: TenancyAgreement("a", args, kept)) if it.is_object]
-    by_kind = {kind: [it for it in made if it.type.endswith(f":{kind}")] for kind in {_kind(it.type) for it in made}}
+    made = [resource for resource in run(lambda: TenancyAgreement("a", args, kept)) if resource.is_object]
+    by_kind = {
+        kind: [resource for resource in made if resource.type.endswith(f":{kind}")]
+        for kind in {_kind(resource.type) for resource in made}
+    }
     assert all(
-        it.retained is None and it.protect for kind in ("Cohort", "ClusterQueue", "Queue") for it in by_kind[kind]
+        resource.retained is None and resource.protect
+        for kind in ("Cohort", "ClusterQueue", "Queue")
+        for resource in by_kind[kind]
     )
-    rights = [it for it in made if "rbac.authorization.k8s.io" in it.type]
-    assert rights and {it.retained for it in rights} == {False}
+    rights = [resource for resource in made if "rbac.authorization.k8s.io" in resource.type]
+    assert rights and {resource.retained for resource in rights} == {False}
     inside = [
-        it for it in made if "namespace" in it.inputs["metadata"] or it.type.startswith("kubernetes:core/v1:Namespace")
+        resource
+        for resource in made
+        if "namespace" in resource.inputs["metadata"] or resource.type.startswith("kubernetes:core/v1:Namespace")
     ]
-    assert {_kind(it.type) for it in inside} >= {"LocalQueue", "RoleBinding"}
-    assert {(it.retained, it.protect) for it in inside} == {(False, False)}
+    assert {_kind(resource.type) for resource in inside} >= {"LocalQueue", "RoleBinding"}
+    assert {(resource.retained, resource.protect) for resource in inside} == {(False, False)}
 
 
 def test_a_replacement_deletes_first() -> None:
     """The name stays, so the new object is the old one: deleting the old one afterwards would delete it."""
-    assert {it.delete_before_replace for it in registered(*BOTH).values() if it.is_object} == {True}
+    assert {resource.delete_before_replace for resource in registered(*BOTH).values() if resource.is_object} == {True}
 
 
 def test_the_provider_stays_when_the_kubeconfig_or_the_name_of_the_cluster_changes() -> None:
@@ -194,7 +207,7 @@ def test_the_provider_stays_when_the_kubeconfig_or_the_name_of_the_cluster_chang
 
 
 def test_without_options_nothing_is_protected() -> None:
-    assert {it.protect for it in registered(*BOTH).values()} == {False}
+    assert {resource.protect for resource in registered(*BOTH).values()} == {False}
 
 
 def test_the_provider_reaches_every_object() -> None:
@@ -203,15 +216,15 @@ def test_the_provider_reaches_every_object() -> None:
             super().__init__("kubernetes", "mine")
 
     made = registered(*BOTH, opts=lambda: pulumi.ResourceOptions(provider=Provider()))
-    providers = {it.provider.split("::")[-2] for it in made.values() if it.is_object}
+    providers = {resource.provider.split("::")[-2] for resource in made.values() if resource.is_object}
     assert providers == {"mine"}
 
 
 def test_every_component_registers_its_outputs() -> None:
     made = registered(*BOTH)
-    components = [it for it in made.values() if it.type.startswith("tenancy:")]
+    components = [resource for resource in made.values() if resource.type.startswith("tenancy:")]
     assert len(components) == 5
-    assert [it.name for it in components if "_registered" not in it.outputs] == []
+    assert [resource.name for resource in components if "_registered" not in resource.outputs] == []
 
 
 def test_a_team_names_its_queues() -> None:
@@ -240,7 +253,7 @@ def test_parts_stand_alone() -> None:
         GpuFlavor("hardware", GpuFlavorArgs(agreement=plan(), flavor="gpu"), opts)
         TeamQuota("quota", TeamQuotaArgs(agreement=plan(), team="ranking"))
 
-    made = {it.name: it for it in run(program) if it.is_object}
+    made = {resource.name: resource for resource in run(program) if resource.is_object}
     assert set(made) == {"tree", "hardware", "quota", "quota-prod"}
 
 
@@ -297,7 +310,9 @@ def test_on_kai_a_team_stands_in_the_tree_of_each_flavor_and_each_tree_on_its_sh
             "a", TenancyAgreementArgs(agreement=agreement(TWO_FLAVORS), schedulers=(Scheduler.KAI,))
         )
     )
-    stands_on = {f"{_kind(it.type)}/{it.name}": names(it.depends_on) for it in made if it.is_object}
+    stands_on = {
+        f"{_kind(resource.type)}/{resource.name}": names(resource.depends_on) for resource in made if resource.is_object
+    }
     assert stands_on == {
         "SchedulingShard/a-gpu": set(),
         "SchedulingShard/a-slow": set(),
@@ -315,7 +330,10 @@ def test_a_team_says_which_kai_queues_its_jobs_may_name() -> None:
     )
     args = TeamQuotaArgs(agreement=make_plan(agreement(cut)), team="a", schedulers=(Scheduler.KAI,))
     run(lambda: quota.append(TeamQuota("a", args)))
-    found = {flavor: {use: it.name for use, it in uses.items()} for flavor, uses in quota[0].kai_queues.items()}
+    found = {
+        flavor: {use: kubernetes_object.name for use, kubernetes_object in uses.items()}
+        for flavor, uses in quota[0].kai_queues.items()
+    }
     assert found == {
         "gpu": {"regular": "a-gpu"},
         "slow": {"regular": "a-slow", "reserved": "a-reserved-slow", "prod": "a-prod-slow"},
@@ -370,10 +388,10 @@ def moved(more: int, less: int, prod: int, *, new: bool) -> Agreement:
 
 def waits(now: Agreement, before: Agreement) -> dict[str, set[str]]:
     """What each team's component waits for."""
-    record = {f"{it['kind']}/{it['metadata']['name']}": it for it in kueue.objects(make_plan(before))}
+    record = {f"{entry['kind']}/{entry['metadata']['name']}": entry for entry in kueue.objects(make_plan(before))}
     args = TenancyAgreementArgs(agreement=now, before=record)
     made = run(lambda: TenancyAgreement("a", args))
-    return {it.name: names(it.depends_on) for it in made if it.type.endswith(":TeamQuota")}
+    return {resource.name: names(resource.depends_on) for resource in made if resource.type.endswith(":TeamQuota")}
 
 
 def test_what_is_put_back_is_lowered_before_anything_is_raised() -> None:

@@ -13,7 +13,11 @@ PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "library" / "__main
 
 
 def test_the_library_example_shares_four_nodes_by_headcount() -> None:
-    found = {it.inputs["metadata"]["name"]: it for it in run(lambda: runpy.run_path(str(PROGRAM))) if it.is_object}
+    found = {
+        resource.inputs["metadata"]["name"]: resource
+        for resource in run(lambda: runpy.run_path(str(PROGRAM)))
+        if resource.is_object
+    }
     assert set(found) == {"gpu", "lab", "training", "research", "inference"}
     owned = {team: gpus_of(found[team].inputs) for team in ("training", "research", "inference")}
     assert owned == {"training": "16", "research": "8", "inference": "8"}

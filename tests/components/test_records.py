@@ -23,26 +23,26 @@ def test_every_record_is_a_resource_that_the_program_registers(name: str) -> Non
     assert agreement
     plan = make_plan(agreement)
     made = run(lambda: TenancyAgreement(records.NAME, TenancyAgreementArgs(agreement=agreement, schedulers=schedulers)))
-    by_urn = {it.urn: (it.type, it.name) for it in made}
-    registered = {(it.type, it.name, by_urn.get(it.parent)) for it in made}
+    by_urn = {resource.urn: (resource.type, resource.name) for resource in made}
+    registered = {(resource.type, resource.name, by_urn.get(resource.parent)) for resource in made}
 
     bodies = [*kueue.objects(plan), *kai.objects(plan)]
     for team in plan.teams:
-        bodies += [it for name in team.namespaces for it in namespaces.local_queues(plan, team, name)]
-    given = {reference(it): it for it in bodies}
+        bodies += [queue for name in team.namespaces for queue in namespaces.local_queues(plan, team, name)]
+    given = {reference(body): body for body in bodies}
     stack = records.Stack("test")
     found = records.bulk(plan, given, stack)["resources"]
 
-    names = {it["name"]: (it["type"], it["logicalName"]) for it in found}
-    for it in found:
-        assert (it["type"], it["logicalName"], names.get(it.get("parent", ""))) in registered
-    assert len({it["name"] for it in found}) == len(found)
-    assert {it["name"] for it in found if "id" in it} == set(given)
+    names = {entry["name"]: (entry["type"], entry["logicalName"]) for entry in found}
+    for item in found:
+        assert (item["type"], item["logicalName"], names.get(item.get("parent", ""))) in registered
+    assert len({entry["name"] for entry in found}) == len(found)
+    assert {entry["name"] for entry in found if "id" in entry} == set(given)
 
 
 def test_what_tells_the_provider_how_to_write_is_nothing_that_an_agreement_would_say() -> None:
     agreement = load(AGREEMENTS["lab"][0]).agreement
     assert agreement
-    objects = [written(it) for it in kueue.objects(make_plan(agreement))]
-    assert all(WRITE_ANNOTATIONS.items() <= it["metadata"]["annotations"].items() for it in objects)
+    objects = [written(entry) for entry in kueue.objects(make_plan(agreement))]
+    assert all(WRITE_ANNOTATIONS.items() <= entry["metadata"]["annotations"].items() for entry in objects)
     assert adopt(objects, source="a stack").unsaid == ()

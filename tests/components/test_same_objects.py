@@ -34,12 +34,12 @@ def from_files(file: Path, *schedulers: Scheduler, namespaces: Namespaces = Name
     agreement = load(file).agreement
     assert agreement
     plan = make_plan(agreement)
-    texts = {name: it for name, it in rendered(plan, namespaces).items() if name.endswith(".yaml")}
+    texts = {name: value for name, value in rendered(plan, namespaces).items() if name.endswith(".yaml")}
     if len(schedulers) == 1:
         made = access.files(plan, namespaces, kueue=KUEUE in schedulers, kai=KAI in schedulers)
-        texts = {name: it for name, it in texts.items() if name.startswith(f"{schedulers[0]}/")}
+        texts = {name: text for name, text in texts.items() if name.startswith(f"{schedulers[0]}/")}
         texts |= {name: dump_all(objects) for name, objects in made if objects}
-    return by_name([one for name, it in texts.items() if name != KUEUE_VALUES for one in yaml.safe_load_all(it)])
+    return by_name([one for name, text in texts.items() if name != KUEUE_VALUES for one in yaml.safe_load_all(text)])
 
 
 def from_pulumi(file: Path, *schedulers: Scheduler, namespaces: Namespaces = Namespaces.LISTED) -> Objects:
@@ -47,7 +47,7 @@ def from_pulumi(file: Path, *schedulers: Scheduler, namespaces: Namespaces = Nam
     agreement = load(file).agreement
     assert agreement
     args = TenancyAgreementArgs(agreement=agreement, schedulers=schedulers, namespaces=namespaces)
-    found = [it.inputs for it in run(lambda: TenancyAgreement("a", args)) if it.is_object]
+    found = [resource.inputs for resource in run(lambda: TenancyAgreement("a", args)) if resource.is_object]
     for one in found:
         annotations = one["metadata"]["annotations"]
         assert WRITE_ANNOTATIONS.items() <= annotations.items()
@@ -67,7 +67,11 @@ def by_name(objects: list[Any]) -> Objects:
 
 @pytest.mark.parametrize(
     ("file", "scheduler"),
-    [pytest.param(file, it, id=f"{name}, {it}") for name, (file, for_) in AGREEMENTS.items() for it in for_],
+    [
+        pytest.param(file, scheduler, id=f"{name}, {scheduler}")
+        for name, (file, for_) in AGREEMENTS.items()
+        for scheduler in for_
+    ],
 )
 def test_rendered_and_registered_are_equal(file: Path, scheduler: Scheduler) -> None:
     files, registered = from_files(file, scheduler), from_pulumi(file, scheduler)
@@ -80,7 +84,7 @@ def test_what_the_operator_gets_is_equal_too() -> None:
     file = AGREEMENTS["namespaces"][0]
     files = from_files(file, KUEUE, namespaces=Namespaces.OPERATOR)
     assert "NamespaceConfig/tenancy" in files
-    assert not any(it.startswith("LocalQueue/") for it in files)
+    assert not any(file.startswith("LocalQueue/") for file in files)
     assert from_pulumi(file, KUEUE, namespaces=Namespaces.OPERATOR) == files
 
 

@@ -33,8 +33,8 @@ def test_an_agreement_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_is_protected_adopted_or_removed_unless_a_stack_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    it = settings(monkeypatch, agreement="tenancy.toml")
-    assert (it.protect, it.adopt, it.prune) == (False, False, False)
+    setting = settings(monkeypatch, agreement="tenancy.toml")
+    assert (setting.protect, setting.adopt, setting.prune) == (False, False, False)
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,6 @@ def test_a_component_takes_an_agreement_built_in_python_and_checks_it() -> None:
         )
 
     made = run(lambda: TeamQuota("x", TeamQuotaArgs(agreement=built(16), team="training")))
-    assert [it.inputs["metadata"]["name"] for it in made if it.is_object] == ["training"]
+    assert [resource.inputs["metadata"]["name"] for resource in made if resource.is_object] == ["training"]
     with pytest.raises(pulumi.RunError, match=r"^flavors\.gpu: teams are guaranteed 33 GPUs"):
         plan_of(built(33))

@@ -27,7 +27,7 @@ def agreement(text: str = TEXT) -> Agreement:
 def whole(text: str = TEXT, namespaces: Namespaces = Namespaces.LISTED) -> dict[str, Registered]:
     """What the agreement's component registers, by URN."""
     args = TenancyAgreementArgs(agreement=agreement(text), namespaces=namespaces)
-    return {it.urn: it for it in run(lambda: TenancyAgreement("a", args))}
+    return {resource.urn: resource for resource in run(lambda: TenancyAgreement("a", args))}
 
 
 def plan() -> Plan:
@@ -37,37 +37,43 @@ def plan() -> Plan:
 
 
 def of_kind(found: dict[str, Registered], kind: str) -> dict[str, Registered]:
-    return {it.name: it for it in found.values() if it.is_object and it.inputs["kind"] == kind}
+    return {
+        resource.name: resource for resource in found.values() if resource.is_object and resource.inputs["kind"] == kind
+    }
 
 
 def test_of_a_namespace_only_fields_are_owned() -> None:
     """As a patch: it makes the namespace where there is none, and takes the label off where it goes."""
     found = of_kind(whole(), "Namespace")
-    assert {it.type for it in found.values()} == {"kubernetes:core/v1:NamespacePatch"}
+    assert {resource.type for resource in found.values()} == {"kubernetes:core/v1:NamespacePatch"}
     assert set(found) >= {"a-ranking", "a-ranking-tests", "a-embeddings", "a-alice"}
-    assert not any(it.retained for it in found.values())
+    assert not any(resource.retained for resource in found.values())
 
 
 def test_a_local_queue_is_replaced_where_its_queue_changes() -> None:
-    for it in of_kind(whole(), "LocalQueue").values():
-        assert it.replace_on_changes == ("spec.clusterQueue",)
-        assert it.delete_before_replace
-    assert {it.replace_on_changes for it in of_kind(whole(), "ClusterQueue").values()} == {()}
+    for entry in of_kind(whole(), "LocalQueue").values():
+        assert entry.replace_on_changes == ("spec.clusterQueue",)
+        assert entry.delete_before_replace
+    assert {resource.replace_on_changes for resource in of_kind(whole(), "ClusterQueue").values()} == {()}
 
 
 def test_local_queues_come_after_their_queues_and_their_namespace() -> None:
     found = whole()
-    queues = [it.urn for it in found.values() if it.is_object and it.name in ("a-ranking", "a-ranking-prod")]
+    queues = [
+        resource.urn
+        for resource in found.values()
+        if resource.is_object and resource.name in ("a-ranking", "a-ranking-prod")
+    ]
     assert len(queues) == 4  # a Cohort, two ClusterQueues and a namespace
-    for it in of_kind(found, "LocalQueue").values():
-        if it.inputs["metadata"]["namespace"] == "ranking":
-            assert set(queues) <= set(it.depends_on)
+    for entry in of_kind(found, "LocalQueue").values():
+        if entry.inputs["metadata"]["namespace"] == "ranking":
+            assert set(queues) <= set(entry.depends_on)
 
 
 def test_the_operator_hears_of_namespaces_after_all_queues() -> None:
     found = whole(namespaces=Namespaces.OPERATOR)
     (config,) = of_kind(found, "NamespaceConfig").values()
-    assert {it.urn for it in of_kind(found, "ClusterQueue").values()} <= set(config.depends_on)
+    assert {resource.urn for resource in of_kind(found, "ClusterQueue").values()} <= set(config.depends_on)
     assert of_kind(found, "LocalQueue") == {}
 
 
@@ -77,7 +83,7 @@ def test_names_have_nothing_of_the_team() -> None:
         'namespaces = ["embeddings"]', 'namespaces = ["embeddings", "ranking-tests"]'
     )
     renamed = TEXT.replace("[teams.ranking]", "[teams.rankers]")
-    before = {urn for urn, it in whole().items() if "TeamNamespace" in urn}
+    before = {urn for urn, resource in whole().items() if "TeamNamespace" in urn}
     assert {urn for urn in whole(renamed) if "TeamNamespace" in urn} == before
     gone = before - set(whole(moved))
     assert {urn.rpartition("::")[2] for urn in gone} == {"a-ranking-tests/prod", "a-ranking-tests/tenancy-member"}
@@ -93,7 +99,11 @@ def test_alone_it_makes_what_the_agreement_would() -> None:
     args = TeamNamespaceArgs(agreement=plan(), team="ranking", namespace="nightly")
     (component, *made) = run(lambda: TeamNamespace("nightly", args))
     assert component.outputs["namespaceName"] == "nightly"
-    queues = {it.name: it.inputs["spec"]["clusterQueue"] for it in made if it.inputs["kind"] == "LocalQueue"}
+    queues = {
+        resource.name: resource.inputs["spec"]["clusterQueue"]
+        for resource in made
+        if resource.inputs["kind"] == "LocalQueue"
+    }
     assert queues == {"nightly/default": "ranking", "nightly/prod": "ranking-prod"}
 
 
@@ -106,8 +116,8 @@ def test_what_the_cluster_does_not_serve_is_left_out() -> None:
     text = TEXT + "[priorities]\nhigh = 1000\n"
     args = TenancyAgreementArgs(agreement=agreement(text))
     lacking = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
-    whole = {it.inputs["kind"] for it in run(lambda: TenancyAgreement("a", args)) if it.is_object}
+    whole = {resource.inputs["kind"] for resource in run(lambda: TenancyAgreement("a", args)) if resource.is_object}
     assert set(lacking) <= whole
     some = TenancyAgreementArgs(agreement=agreement(text), without=lacking)
-    made = {it.inputs["kind"] for it in run(lambda: TenancyAgreement("a", some)) if it.is_object}
+    made = {resource.inputs["kind"] for resource in run(lambda: TenancyAgreement("a", some)) if resource.is_object}
     assert made == {one["kind"] for one in some.objects()} == whole - set(lacking)

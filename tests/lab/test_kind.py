@@ -71,34 +71,34 @@ def test_more_nodes_than_a_machine_holds_are_refused() -> None:
 
 
 def test_the_cluster_then_the_charts(programs: Path) -> None:
-    it = kind.up(plan(LAB), "lab", ("kai",))
+    folder = kind.up(plan(LAB), "lab", ("kai",))
     created = _asked(programs, "kind")[1]
-    assert created.startswith(f"create cluster --name tenancy-lab --kubeconfig {it.kubeconfig} --config")
+    assert created.startswith(f"create cluster --name tenancy-lab --kubeconfig {folder.kubeconfig} --config")
     releases = [line.split() for line in _asked(programs, "helm")]
     assert [words[:3] for words in releases] == [
         ["upgrade", "--install", "gpu-operator"],
         ["upgrade", "--install", "kueue"],
         ["upgrade", "--install", "kai-scheduler"],
     ]
-    values = json.loads((it.path / "gpu-operator.json").read_text())
+    values = json.loads((folder.path / "gpu-operator.json").read_text())
     assert values["topology"]["nodePools"]["gpu"]["gpuCount"] == 8
     marks = "tenancy.dev/lab=lab tenancy.dev/verify-allowed=true"
     assert f"label namespace kube-system {marks} --overwrite" in _asked(programs, "kubectl")[-1]
     assert lab.down("lab") and _asked(programs, "kind")[-1].startswith("delete cluster --name tenancy-lab")
-    assert not it.path.exists()
+    assert not folder.path.exists()
 
 
 def test_kubevirt_is_its_operator_and_the_object_that_it_acts_on(programs: Path) -> None:
-    it = kind.up(plan(LAB), "lab", ("kubevirt",))
+    folder = kind.up(plan(LAB), "lab", ("kubevirt",))
     said = _asked(programs, "kubectl")
     places = [
         next(n for n, line in enumerate(said) if words in line) for words in ("kubevirt-operator.yaml", "Available")
     ]
     assert places == sorted(places)
-    state = it.state()
+    state = folder.state()
     assert state and state.controllers == ["kueue", "kai", "kubevirt"]
     kind.up(plan(LAB), "lab")
-    assert it.state() == state, "what a lab has, it keeps"
+    assert folder.state() == state, "what a lab has, it keeps"
 
 
 @pytest.mark.parametrize("fails", ["kind-create", "helm-upgrade"])

@@ -96,7 +96,8 @@ def test_every_level_of_a_topology_is_a_label_and_domains_nest() -> None:
     racks = Counter(labels["example.com/rack"] for labels in made)
     assert set(racks.values()) == {8}
     zones_of = {
-        rack: {it["topology.kubernetes.io/zone"] for it in made if it["example.com/rack"] == rack} for rack in racks
+        rack: {entry["topology.kubernetes.io/zone"] for entry in made if entry["example.com/rack"] == rack}
+        for rack in racks
     }
     assert all(len(zones) == 1 for zones in zones_of.values())
     assert Counter(next(iter(zones)) for zones in zones_of.values()) == {"h100-zone-0": 4, "h100-zone-1": 1}

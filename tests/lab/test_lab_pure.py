@@ -47,12 +47,12 @@ def test_removing_leaves_other_folders_alone(tmp_path: Path) -> None:
 
 def test_a_damaged_state_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    it = folder("one")
-    it.make(State("lab"))
-    (it.path / "lab.json").write_text("{")
+    result = folder("one")
+    result.make(State("lab"))
+    (result.path / "lab.json").write_text("{")
     assert [one.name for one in known()] == ["one"]
     with pytest.raises(LabError, match=r"lab\.json cannot be read"):
-        it.state()
+        result.state()
 
 
 def test_the_end_of_a_log_is_short_whatever_is_in_it(tmp_path: Path) -> None:
@@ -86,7 +86,11 @@ def test_the_control_plane_is_told_to_stay_on_loopback() -> None:
 
 
 def test_a_rows_texts_name_only_ports_that_it_has() -> None:
-    for row in (it.on(plan(text)) for it in controllers.CONTROLLERS.values() for text in (LAB, PRODUCTION.read_text())):
+    for row in (
+        controller.on(plan(text))
+        for controller in controllers.CONTROLLERS.values()
+        for text in (LAB, PRODUCTION.read_text())
+    ):
         values = {"folder": "", "kubeconfig": "", **dict.fromkeys(row.ports, 1)}
         used = "".join(
             text.format_map(values)
@@ -98,11 +102,13 @@ def test_a_rows_texts_name_only_ports_that_it_has() -> None:
 
 def test_kai_has_a_scheduler_for_each_node_pool_and_one_for_all_where_there_are_none() -> None:
     row = controllers.CONTROLLERS["kai"]
-    (only,) = (it for it in row.on(plan(LAB)).processes if it not in row.processes)
-    assert only.name == only.runs == "kai-scheduler" and not [it for it in only.arguments if "pool" in it]
+    (only,) = (process for process in row.on(plan(LAB)).processes if process not in row.processes)
+    assert only.name == only.runs == "kai-scheduler" and not [
+        argument for argument in only.arguments if "pool" in argument
+    ]
     dotted = plan(ONE_FLAVOR + '[flavors."hgx.h100"]\nnodes = 1\ngpus_per_node = 8\n')
-    made = {it.name: it for it in row.on(dotted).processes if it not in row.processes}
-    assert len(made) == len(dotted.flavors) and {it.runs for it in made.values()} == {"kai-scheduler"}
+    made = {process.name: process for process in row.on(dotted).processes if process not in row.processes}
+    assert len(made) == len(dotted.flavors) and {process.runs for process in made.values()} == {"kai-scheduler"}
     of_one = made["kai-scheduler-hgx_h100"].arguments  # a `.` in a port's name would be a field of it
     assert of_one[-2:] == ("--nodepool-label-key=kai.scheduler/node-pool", "--partition-label-value=hgx.h100")
 

@@ -235,7 +235,7 @@ def test_pulumi_built_here_finds_its_host_and_its_provider_where_the_engine_look
     env = tools.environment("pulumi", base={"PATH": os.environ["PATH"]})
     home = Path(env["PULUMI_HOME"])
     assert env["PATH"].startswith(f"{home / 'bin'}:")
-    assert {it.name for it in (home / "bin").iterdir()} == {
+    assert {path.name for path in (home / "bin").iterdir()} == {
         "pulumi",
         "pulumi-analyzer-policy-python",
         "pulumi-language-python",
@@ -245,7 +245,7 @@ def test_pulumi_built_here_finds_its_host_and_its_provider_where_the_engine_look
 
 def test_hosts_of_other_languages_are_there_where_they_were_asked_for(machine: Path) -> None:
     env = tools.environment("pulumi", "languages", base={"PATH": os.environ["PATH"]})
-    there = {it.name for it in (Path(env["PULUMI_HOME"]) / "bin").iterdir()}
+    there = {path.name for path in (Path(env["PULUMI_HOME"]) / "bin").iterdir()}
     assert {"pulumi-language-python", "pulumi-language-yaml", "pulumi-language-nodejs"} <= there
 
 

@@ -41,9 +41,9 @@ JOBS = "ValidatingAdmissionPolicy/tenancy-jobs"
 def made(text: str, namespaces: Namespaces = LISTED, **also: bool) -> dict[str, Any]:
     """Every object by `Kind/[namespace/]name`."""
     found = {}
-    for it in access.objects(plan(text), namespaces, **also):
-        where = it["metadata"].get("namespace")
-        found["/".join(filter(None, (it["kind"], where, it["metadata"]["name"])))] = it
+    for entry in access.objects(plan(text), namespaces, **also):
+        where = entry["metadata"].get("namespace")
+        found["/".join(filter(None, (entry["kind"], where, entry["metadata"]["name"])))] = entry
     return found
 
 
@@ -70,25 +70,25 @@ def test_a_team_reads_its_own_queues_by_name() -> None:
     (rule,) = made(AGREED)["ClusterRole/tenancy-queues-ranking"]["rules"]
     assert rule["resourceNames"] == ["ranking", "ranking-prod"]
     assert set(rule["verbs"]) == {"get", "list", "watch"}
-    groups = [it["name"] for it in made(AGREED)["ClusterRoleBinding/tenancy-queues-ranking"]["subjects"]]
+    groups = [subject["name"] for subject in made(AGREED)["ClusterRoleBinding/tenancy-queues-ranking"]["subjects"]]
     assert groups == ["ranking", HOSTILE, "ranking-leads"]
 
 
 def test_only_the_platform_groups_may_write_a_queue() -> None:
     writers = {
         name
-        for name, it in made(AGREED).items()
-        for rule in it.get("rules", ())
+        for name, value in made(AGREED).items()
+        for rule in value.get("rules", ())
         if {"clusterqueues", "cohorts", "localqueues", "queues", "teams"} & set(rule["resources"])
         and set(rule["verbs"]) - {"get", "list", "watch"}
     }
-    bound = {it["name"] for it in made(AGREED)["ClusterRoleBinding/tenancy-platform"]["subjects"]}
+    bound = {subject["name"] for subject in made(AGREED)["ClusterRoleBinding/tenancy-platform"]["subjects"]}
     assert (writers, bound) == ({"ClusterRole/tenancy-platform"}, {"gpu-platform"})
 
 
 def test_no_role_adds_to_those_of_kubernetes() -> None:
-    labels = [set(it["metadata"]["labels"]) for it in made(AGREED).values() if it["kind"] == "ClusterRole"]
-    assert all(it == {"tenancy.dev/agreement"} for it in labels)
+    labels = [set(entry["metadata"]["labels"]) for entry in made(AGREED).values() if entry["kind"] == "ClusterRole"]
+    assert all(label == {"tenancy.dev/agreement"} for label in labels)
 
 
 def test_the_prod_priority_is_for_teams_that_may_name_it() -> None:
@@ -109,7 +109,7 @@ def test_the_systems_namespaces_are_exempt_and_default_is_not() -> None:
 
 def test_kai_queues_are_named_where_it_is_written_for() -> None:
     text = AGREED.replace("guaranteed = 8", "guaranteed = 8\nlendable = 4")
-    variables = {it["name"]: it["expression"] for it in made(text)[JOBS]["spec"]["variables"]}
+    variables = {variable["name"]: variable["expression"] for variable in made(text)[JOBS]["spec"]["variables"]}
     assert '"asr": ["asr", "asr-reserved"]' in variables["kaiOf"]
     assert "kai-scheduler" not in expressions(made(text, kai=False)[JOBS]).replace('\\"kai-scheduler\\"', "", 1)
 
@@ -118,7 +118,7 @@ def test_the_copies_of_a_run_are_known_by_the_prefix_that_verify_gives() -> None
     """What the policy lets pass in a run's namespace, and what a run is called there."""
     mark, team = Mark("1a2b3c", 7), "asr"
     space = kai_objects.namespace(plan(AGREED), mark, team)["metadata"]
-    variables = {it["name"]: it["expression"] for it in made(AGREED)[JOBS]["spec"]["variables"]}
+    variables = {variable["name"]: variable["expression"] for variable in made(AGREED)[JOBS]["spec"]["variables"]}
     assert variables["copies"].startswith('request.namespace.startsWith(("verify-" + namespaceObject')
     assert space["labels"]["tenancy.dev/verify"] == "1a2b3c"
     for name in (space["name"], mark.name(team), mark.name("a" * 80)):
@@ -155,7 +155,7 @@ def test_the_quota_is_exactly_the_machines() -> None:
 def test_a_hostile_group_comes_back_from_yaml_as_it_was() -> None:
     objects = access.objects(plan(AGREED), LISTED)
     assert list(yaml.safe_load_all(dump_all(objects))) == objects
-    groups = [it["name"] for it in made(AGREED)["RoleBinding/ranking-dev/tenancy-member"]["subjects"]]
+    groups = [subject["name"] for subject in made(AGREED)["RoleBinding/ranking-dev/tenancy-member"]["subjects"]]
     assert groups == ["ranking", HOSTILE]
 
 
@@ -164,16 +164,16 @@ def test_a_hostile_group_is_text_in_the_template_too() -> None:
     template = made(AGREED, OPERATOR)["NamespaceConfig/tenancy"]["spec"]["templates"][0]["objectTemplate"]
     branch = template.split("}}\n", 2)[2].split("\n{{-", 1)[0]
     there = yaml.safe_load(branch.replace("{{ .Name }}", "ranking-dev").replace("{{ $team }}", "ranking"))
-    (binding,) = [it for it in there if it["metadata"]["name"] == "tenancy-member"]
+    (binding,) = [entry for entry in there if entry["metadata"]["name"] == "tenancy-member"]
     assert binding["metadata"]["namespace"] == "ranking-dev"
-    assert [it["name"] for it in binding["subjects"]] == ["ranking", HOSTILE]
+    assert [subject["name"] for subject in binding["subjects"]] == ["ranking", HOSTILE]
 
 
 def test_groups_do_not_reach_a_policy() -> None:
     """Whom a group's members are is RBAC's to know; a policy asks for a right."""
-    policies = [it for it in made(AGREED).values() if it["kind"].endswith("AdmissionPolicy")]
+    policies = [entry for entry in made(AGREED).values() if entry["kind"].endswith("AdmissionPolicy")]
     assert len(policies) == 3
-    assert not any("quoted" in expressions(it) or "gpu-platform" in expressions(it) for it in policies)
+    assert not any("quoted" in expressions(policy) or "gpu-platform" in expressions(policy) for policy in policies)
 
 
 @pytest.mark.parametrize("value", ["plain", 'a "b" \\ c', HOSTILE])

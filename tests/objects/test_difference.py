@@ -129,7 +129,9 @@ def test_every_leaf_that_is_changed_is_found_and_put_back(values: dict[str, Any]
     for lists in Lists:
         changes = list(differences(body, other, lists))
         assert changes
-        assert [Change(it.steps, it.after, it.before) for it in differences(other, body, lists)] == changes or (
+        assert [
+            Change(change.steps, change.after, change.before) for change in differences(other, body, lists)
+        ] == changes or (
             lists is Lists.BY_NAME and "name" in steps  # another item is another item first
         )
     assert not covers(other, body)

@@ -263,4 +263,4 @@ def test_past_usage_is_asked_of_prometheus_by_each_shard() -> None:
     text = TWO + "[sharing.usage]\nhalf_life = '2d'\n"
     shards = [one["spec"] for one in kai.objects(plan(text)) if one["kind"] == "SchedulingShard"]
     parameters = {"halfLifePeriod": "172800s", "fetchInterval": "300s"}
-    assert [it["usageDBConfig"] for it in shards] == [{"clientType": "prometheus", "usageParams": parameters}] * 2
+    assert [shard["usageDBConfig"] for shard in shards] == [{"clientType": "prometheus", "usageParams": parameters}] * 2

@@ -18,17 +18,17 @@ from tenancy.objects.schedulers import Scheduler
 EXAMPLES = [SAMPLE, *sorted((ROOT / "examples").glob("*.toml"))]
 
 
-def made(it: Plan) -> list[dict[str, object]]:
-    listed, by_operator = (access.objects(it, namespaces) for namespaces in Namespaces)
-    return [*kueue.objects(it), *kai.objects(it), *listed, *by_operator]
+def made(plan: Plan) -> list[dict[str, object]]:
+    listed, by_operator = (access.objects(plan, namespaces) for namespaces in Namespaces)
+    return [*kueue.objects(plan), *kai.objects(plan), *listed, *by_operator]
 
 
-def without_a_row(it: Plan) -> set[str]:
+def without_a_row(plan: Plan) -> set[str]:
     rows = {(row.kind, row.api_version) for row in KINDS.values() if row.part}
-    return {kind_of(body) for body in made(it) if (body["kind"], body["apiVersion"]) not in rows}
+    return {kind_of(body) for body in made(plan) if (body["kind"], body["apiVersion"]) not in rows}
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda it: it.stem)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda entry: entry.stem)
 def test_every_object_has_the_api_version_of_its_row(path: Path) -> None:
     assert not without_a_row(plan(path.read_text()))
 

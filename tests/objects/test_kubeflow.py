@@ -32,29 +32,31 @@ OWNERS = {"alice": "alice@example.com", "bob": "bob@example.com", "carol": "caro
 
 def objects(kind: str, text: str = TWO) -> dict[str, dict[str, Any]]:
     made = access.objects(plan(text), Namespaces.LISTED)
-    return {it["metadata"]["name"]: it for it in made if it["kind"] == kind}
+    return {entry["metadata"]["name"]: entry for entry in made if entry["kind"] == kind}
 
 
 def test_there_is_a_profile_for_each_with_its_owner() -> None:
-    owners = {name: it["spec"]["owner"] for name, it in objects("Profile").items()}
+    owners = {name: value["spec"]["owner"] for name, value in objects("Profile").items()}
     assert owners == {name: {"kind": "User", "name": owner} for name, owner in OWNERS.items()}
 
 
 def test_the_controller_takes_the_namespace_for_the_profiles_own() -> None:
     """It asks for the annotation `owner` with the owner's name; a namespace of the team that is nobody's has none."""
-    found = {name: it["metadata"].get("annotations", {}).get("owner") for name, it in objects("Namespace").items()}
+    found = {
+        name: value["metadata"].get("annotations", {}).get("owner") for name, value in objects("Namespace").items()
+    }
     assert found == {**OWNERS, "train": None}
 
 
 def test_the_namespace_is_taken_by_its_teams_queues_and_no_others() -> None:
-    queues = {name: it for name, it in kueue_objects(TWO).items() if name.startswith("ClusterQueue/")}
+    queues = {name: value for name, value in kueue_objects(TWO).items() if name.startswith("ClusterQueue/")}
     takes = {
         namespace: {
             name.removeprefix("ClusterQueue/")
             for name, queue in queues.items()
-            if queue["spec"]["namespaceSelector"]["matchLabels"].items() <= it["metadata"]["labels"].items()
+            if queue["spec"]["namespaceSelector"]["matchLabels"].items() <= value["metadata"]["labels"].items()
         }
-        for namespace, it in objects("Namespace").items()
+        for namespace, value in objects("Namespace").items()
     }
     ranks = {"training"}, {"research", "research-prod"}
     assert takes == {"alice": ranks[0], "bob": ranks[0], "train": ranks[0], "carol": ranks[1]}
@@ -62,17 +64,17 @@ def test_the_namespace_is_taken_by_its_teams_queues_and_no_others() -> None:
 
 def test_the_namespace_comes_before_its_profile() -> None:
     """The other way round the controller would make the namespace, and would own it: with the Profile it would go."""
-    order = [(it["kind"], it["metadata"]["name"]) for it in access.objects(plan(TWO), Namespaces.LISTED)]
+    order = [(entry["kind"], entry["metadata"]["name"]) for entry in access.objects(plan(TWO), Namespaces.LISTED)]
     assert all(order.index(("Namespace", name)) < order.index(("Profile", name)) for name in OWNERS)
 
 
 def test_a_profile_counts_no_gpus() -> None:
-    assert all("resourceQuotaSpec" not in it["spec"] for it in objects("Profile").values())
+    assert all("resourceQuotaSpec" not in entry["spec"] for entry in objects("Profile").values())
 
 
 def test_profiles_are_there_where_the_operator_sees_to_the_rest() -> None:
     made = access.objects(plan(TWO), Namespaces.OPERATOR)
-    assert {it["metadata"]["name"] for it in made if it["kind"] == "Profile"} == set(OWNERS)
+    assert {entry["metadata"]["name"] for entry in made if entry["kind"] == "Profile"} == set(OWNERS)
 
 
 # --- examples/jobs are written for flavors of examples/production.toml -----------------------------------------------
@@ -90,25 +92,25 @@ def values(of: Any, key: str) -> Iterator[Any]:
             yield from values(one, key)
 
 
-@pytest.mark.parametrize("path", JOBS, ids=lambda it: it.name)
+@pytest.mark.parametrize("path", JOBS, ids=lambda entry: entry.name)
 def test_a_template_asks_in_the_ratio_of_the_flavor_that_it_names(path: Path) -> None:
     body = yaml.safe_load(path.read_text())
     production = plan(PRODUCTION.read_text())
     selectors = list(values(body, "nodeSelector"))
-    (flavor,) = (it for it in production.flavors if it.node_labels == selectors[0])
-    assert all(it == selectors[0] for it in selectors)
-    asks = [it for it in values(body, "requests") if flavor.resource in it]
+    (flavor,) = (flavor for flavor in production.flavors if flavor.node_labels == selectors[0])
+    assert all(selector == selectors[0] for selector in selectors)
+    asks = [value for value in values(body, "requests") if flavor.resource in value]
     assert asks
-    for it in asks:
-        units = it[flavor.resource]
-        assert it["cpu"] * 1000 == units * flavor.cpu
-        assert parse(it["memory"]) == units * flavor.memory
+    for ask in asks:
+        units = ask[flavor.resource]
+        assert ask["cpu"] * 1000 == units * flavor.cpu
+        assert parse(ask["memory"]) == units * flavor.memory
 
 
-@pytest.mark.parametrize("path", JOBS, ids=lambda it: it.name)
+@pytest.mark.parametrize("path", JOBS, ids=lambda entry: entry.name)
 def test_a_template_is_packed_by_a_level_that_there_is(path: Path) -> None:
     body = yaml.safe_load(path.read_text())
-    levels = {level for it in plan(PRODUCTION.read_text()).topologies for level in it.levels}
+    levels = {level for topology in plan(PRODUCTION.read_text()).topologies for level in topology.levels}
     packed = [
         value for kind in ("required", "preferred") for value in values(body, f"kueue.x-k8s.io/podset-{kind}-topology")
     ]

@@ -78,12 +78,14 @@ def adversarial(draw: st.DrawFn) -> dict[str, Any]:
 
 def rendered_objects(plan: Plan) -> list[dict[str, Any]]:
     """All that `render` makes, whatever the names; of KAI also where the names are wrong."""
-    return [one for it in Scheduler for one in OBJECTS[it].objects(plan)] + access.objects(plan, Namespaces.OPERATOR)
+    return [one for scheduler in Scheduler for one in OBJECTS[scheduler].objects(plan)] + access.objects(
+        plan, Namespaces.OPERATOR
+    )
 
 
 def are_fine(objects: list[dict[str, Any]]) -> bool:
     """Each name is given once, no chart makes it too, and a cluster takes it: the rules of the API server, not our table."""
-    every = objects + [one for it in Scheduler for one in OBJECTS[it].chart()]
+    every = objects + [one for scheduler in Scheduler for one in OBJECTS[scheduler].chart()]
     once = max(Counter(map(reference, every)).values()) == 1
     queues = [one["metadata"]["name"] for one in objects if kind_of(one) in ("Queue", "SchedulingShard", "Cohort")]
     taken = all(NAME.fullmatch(one["metadata"]["name"]) for one in objects)
@@ -97,7 +99,7 @@ def test_check_finds_nothing_exactly_where_every_object_has_a_name_of_its_own(va
     made = make_plan(agreement)
     found = list(names.names(agreement))
     assert bool(found) is not are_fine(rendered_objects(made))
-    assert len({(it.path, it.message) for it in found}) == len(found)
+    assert len({(finding.path, finding.message) for finding in found}) == len(found)
     if not errors(check(agreement)):
         folders = {file.split("/")[0] for file in rendered(made)}
         assert {*folders, *refusals(made)} >= set(Scheduler)
@@ -108,22 +110,22 @@ def test_check_finds_nothing_exactly_where_every_object_has_a_name_of_its_own(va
 def test_what_is_checked_is_what_is_rendered(case: str) -> None:
     """The objects with their origins are those of the files, in the order in which a cluster needs them."""
     made = next((plan_of(file) for file in FILES if file.name == case), None) or many_teams(7, 3)
-    for row in (OBJECTS[it] for it in Scheduler):
+    for row in (OBJECTS[scheduler] for scheduler in Scheduler):
         assert [one for _, one in row.origins(made)] == [one for _, group in row.files(made) for one in group]
         assert {kind_of(one) for _, one in row.origins(made)} <= row.kinds.keys()
     wide = [one for _, one in access.cluster_origins(made)]
     operator = access.objects(made, Namespaces.OPERATOR)
     assert sorted(map(reference, wide)) == sorted(
-        reference(it)
-        for it in operator
-        if "namespace" not in it["metadata"] and it["kind"] not in ("Namespace", "Profile")
+        reference(entry)
+        for entry in operator
+        if "namespace" not in entry["metadata"] and entry["kind"] not in ("Namespace", "Profile")
     )
 
 
 @pytest.mark.parametrize("file", [LAB, PRODUCTION.read_text("utf-8")], ids=["lab", "production"])
 def test_every_path_is_a_place_of_the_agreement(file: str) -> None:
     made = plan(file)
-    for row in (OBJECTS[it] for it in Scheduler):
+    for row in (OBJECTS[scheduler] for scheduler in Scheduler):
         for path, body in row.origins(made):
             assert path[0] == "cluster" or str(path[1]) in body["metadata"]["name"]
 
@@ -182,7 +184,7 @@ SAID: dict[str, tuple[str, list[str]]] = {
 @pytest.mark.parametrize("case", SAID)
 def test_a_name_that_only_kai_would_refuse_is_said_of_its_part_of_the_agreement(case: str) -> None:
     text, expected = SAID[case]
-    assert [it for it in findings(text) if not it.startswith("advice")] == expected
+    assert [finding for finding in findings(text) if not finding.startswith("advice")] == expected
 
 
 def test_names_are_said_beside_everything_else_that_is_wrong() -> None:
@@ -192,7 +194,7 @@ def test_names_are_said_beside_everything_else_that_is_wrong() -> None:
         "[teams.a]\nguaranteed = { gpu = 8 }\nlendable = { gpu = 12 }\nhighest_priority = 'none'\n"
         "[teams.a-reserved]\ndepartment = 'none'\n[teams.A]\n[teams.a-gpu]\n"
     )
-    said = [it.split(": ")[0] for it in findings(text) if not it.startswith("advice")]
+    said = [finding.split(": ")[0] for finding in findings(text) if not finding.startswith("advice")]
     assert sorted(said) == [
         "cluster.prod_priority",
         "flavors.cut.mig.profile",
@@ -207,4 +209,6 @@ def test_whoever_reads_an_agreement_gets_the_checks_of_names() -> None:
     assert names.names in CHECKS
     values = {"cluster": {"name": "c"}, "flavors": {"gpu": {"nodes": 1, "gpus_per_node": 8}}, "teams": {"shared": {}}}
     _, found = validate(values)
-    assert [it.message for it in errors(found)] == ["its KAI Queue 'shared' is also made by the agreement itself"]
+    assert [finding.message for finding in errors(found)] == [
+        "its KAI Queue 'shared' is also made by the agreement itself"
+    ]

@@ -32,16 +32,16 @@ profiles = { alice = "alice@example.com" }
 
 
 def names(text: str, namespaces: Namespaces, **also: bool) -> list[str]:
-    found = [it["metadata"] | {"kind": it["kind"]} for it in access.objects(plan(text), namespaces, **also)]
-    return ["/".join(filter(None, (it["kind"], it.get("namespace"), it["name"]))) for it in found]
+    found = [entry["metadata"] | {"kind": entry["kind"]} for entry in access.objects(plan(text), namespaces, **also)]
+    return ["/".join(filter(None, (entry["kind"], entry.get("namespace"), entry["name"]))) for entry in found]
 
 
 def queues(text: str) -> dict[str, Any]:
     """The ClusterQueue of each LocalQueue, where the agreement's namespaces are written plainly."""
     return {
-        f"{it['metadata']['namespace']}/{it['metadata']['name']}": it["spec"]["clusterQueue"]
-        for it in access.objects(plan(text), LISTED)
-        if it["kind"] == "LocalQueue"
+        f"{entry['metadata']['namespace']}/{entry['metadata']['name']}": entry["spec"]["clusterQueue"]
+        for entry in access.objects(plan(text), LISTED)
+        if entry["kind"] == "LocalQueue"
     }
 
 
@@ -53,9 +53,9 @@ def test_a_listed_namespace_gets_its_teams_label_and_queues() -> None:
         "alice/prod": "research-prod",
     }
     labels = {
-        it["metadata"]["name"]: it["metadata"]["labels"]["tenancy.dev/team"]
-        for it in access.objects(plan(TWO), LISTED)
-        if it["kind"] == "Namespace"
+        entry["metadata"]["name"]: entry["metadata"]["labels"]["tenancy.dev/team"]
+        for entry in access.objects(plan(TWO), LISTED)
+        if entry["kind"] == "Namespace"
     }
     assert labels == {"train-a": "training", "train-b": "training", "alice": "research"}
 
@@ -89,7 +89,7 @@ def test_an_agreement_without_namespaces_makes_nothing_plainly() -> None:
 
 
 def config_of(text: str) -> Any:
-    (found,) = [it for it in access.objects(plan(text), OPERATOR) if it["kind"] == "NamespaceConfig"]
+    (found,) = [entry for entry in access.objects(plan(text), OPERATOR) if entry["kind"] == "NamespaceConfig"]
     return found
 
 
@@ -120,7 +120,9 @@ def test_a_label_of_no_team_makes_nothing() -> None:
     """Blank output would fail, and a failure makes the operator delete all that the namespace has."""
     labels = ("nobody", "", "Training", "training-", "TRAINING", "default", "[]", "null", '"', "}}", "{{")
     assert set(
-        map(str, made_in(TWO, {f"n{it}": {"tenancy.dev/team": value} for it, value in enumerate(labels)}).values())
+        map(
+            str, made_in(TWO, {f"n{label}": {"tenancy.dev/team": value} for label, value in enumerate(labels)}).values()
+        )
     ) == {"[]"}
 
 
@@ -165,10 +167,10 @@ def test_namespaces_that_no_queue_is_for_are_left_out() -> None:
     machines = 'machines = { namespace = "vms", count = 2, vcpus = 4, memory = "8Gi" }\n'
     exempt = '[access]\nplatform_groups = ["p"]\nexempt_namespaces = ["monitoring"]\n'
     expressions = config_of(TWO + machines + exempt)["spec"]["labelSelector"]["matchExpressions"]
-    (by_name,) = [it for it in expressions if it["operator"] == "NotIn"]
+    (by_name,) = [expression for expression in expressions if expression["operator"] == "NotIn"]
     assert {"vms", "monitoring", "kueue-system", "default"} <= set(by_name["values"])
     assert {"key": RUN_LABEL, "operator": "DoesNotExist"} in expressions
-    assert [it for it in names(TWO + machines, LISTED) if "vms" in it] == [
+    assert [name for name in names(TWO + machines, LISTED) if "vms" in name] == [
         "Namespace/vms",
         "ResourceQuota/vms/tenancy-machines",
     ]

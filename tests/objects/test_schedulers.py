@@ -25,8 +25,8 @@ STILL_DICTS = {
 
 
 def test_a_table_has_a_field_for_each_scheduler() -> None:
-    assert [field.name for field in fields(PerScheduler)] == [str(it) for it in Scheduler]
-    assert all(TITLES[it] and OBJECTS[it].kinds for it in Scheduler)
+    assert [field.name for field in fields(PerScheduler)] == [str(scheduler) for scheduler in Scheduler]
+    assert all(TITLES[scheduler] and OBJECTS[scheduler].kinds for scheduler in Scheduler)
 
 
 def test_those_that_are_asked_for_come_in_our_order() -> None:
@@ -36,7 +36,7 @@ def test_those_that_are_asked_for_come_in_our_order() -> None:
 
 def test_no_new_table_is_a_dict_by_name() -> None:
     """A dict keyed by scheduler says nothing when a scheduler is added; a `PerScheduler` does."""
-    names = {str(it) for it in Scheduler}
+    names = {str(scheduler) for scheduler in Scheduler}
     found = set()
     for folder in ("tenancy", "components", "provider", "policy"):
         for file in (ROOT / folder).rglob("*.py"):

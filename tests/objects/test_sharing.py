@@ -50,7 +50,9 @@ def test_weights_that_kueue_does_not_read_are_not_written_and_that_is_said() -> 
     text = ONE_FLAVOR + TEAMS
     assert weights(text) == {}
     (verdict,) = [
-        it for it in fidelity.verdicts(plan(text)) if it.promise == "weights" and it.scheduler is Scheduler.KUEUE
+        verdict
+        for verdict in fidelity.verdicts(plan(text))
+        if verdict.promise == "weights" and verdict.scheduler is Scheduler.KUEUE
     ]
     assert verdict.level is Level.REFUSED
 
@@ -59,7 +61,7 @@ def test_every_queue_orders_by_usage_where_that_is_agreed() -> None:
     found = kueue_objects(ONE_FLAVOR + USAGE + TEAMS)
     modes = {name: one["spec"].get("admissionScope") for name, one in found.items() if name.startswith("ClusterQueue/")}
     assert len(modes) == 3
-    assert {str(it) for it in modes.values()} == {str({"admissionMode": "UsageBasedAdmissionFairSharing"})}
+    assert {str(mode) for mode in modes.values()} == {str({"admissionMode": "UsageBasedAdmissionFairSharing"})}
 
 
 def test_the_configuration_is_as_the_agreement_shares() -> None:
@@ -85,8 +87,10 @@ def test_the_defaults_are_those_of_the_chart() -> None:
 
 
 def test_a_guarantee_that_goes_by_shares_is_named() -> None:
-    assert [it for it in findings(TWO + FAIR + WITH_PROD) if "sharing.policy" in it]
-    (verdict,) = [it for it in fidelity.verdicts(plan(TWO + FAIR + WITH_PROD)) if it.promise == "guaranteed"][:1]
+    assert [finding for finding in findings(TWO + FAIR + WITH_PROD) if "sharing.policy" in finding]
+    (verdict,) = [
+        verdict for verdict in fidelity.verdicts(plan(TWO + FAIR + WITH_PROD)) if verdict.promise == "guaranteed"
+    ][:1]
     assert verdict.level is Level.APPROXIMATE and verdict.subjects == ("a (gpu)",)
 
 
@@ -101,6 +105,6 @@ def test_a_guarantee_that_goes_by_shares_is_named() -> None:
     ids=["first come", "on the queue", "one flavor", "no prod"],
 )
 def test_a_guarantee_that_does_not_is_exact(text: str) -> None:
-    assert not [it for it in findings(text) if "sharing.policy" in it]
-    (verdict,) = [it for it in fidelity.verdicts(plan(text)) if it.promise == "guaranteed"][:1]
+    assert not [finding for finding in findings(text) if "sharing.policy" in finding]
+    (verdict,) = [verdict for verdict in fidelity.verdicts(plan(text)) if verdict.promise == "guaranteed"][:1]
     assert verdict.level is Level.EXACT

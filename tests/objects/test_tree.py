@@ -38,7 +38,7 @@ def limits(spec: dict[str, Any], flavor: str, resource: str) -> list[Fraction | 
 
 
 def units(node: Node, ratio: Fraction) -> list[Fraction | None]:
-    return [None if it is None else it * ratio for it in (node.nominal, node.lending, node.borrowing)]
+    return [None if entry is None else entry * ratio for entry in (node.nominal, node.lending, node.borrowing)]
 
 
 def ratios(flavor: Hardware) -> dict[str, Fraction]:

@@ -79,9 +79,9 @@ def labs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def shared(labs: Path, plan: Plan) -> Folder:
     """A lab with Kueue and KAI that holds the agreement. A test that uses it leaves nothing running."""
-    it = lab.up(plan, "shared", ("kai",))
-    apply(it.kubeconfig, [*kueue.objects(plan), *kai.objects(plan)])
-    return it
+    folder = lab.up(plan, "shared", ("kai",))
+    apply(folder.kubeconfig, [*kueue.objects(plan), *kai.objects(plan)])
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -101,7 +101,7 @@ def processes_under(root: Path) -> list[psutil.Process]:
     for process in psutil.process_iter():
         try:
             mine = process.environ().get(MARK, "").startswith(f"{root}/") or any(
-                f"{root}/" in it for it in process.cmdline()
+                f"{root}/" in entry for entry in process.cmdline()
             )
             if mine and process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
                 found.append(process)

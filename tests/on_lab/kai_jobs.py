@@ -97,7 +97,7 @@ class Jobs:
     def why(self, job: str) -> str:
         """What KAI says of the pods of a job that wait."""
         pods = self.client.list(Pod, namespace="*", labels={JOB: job}, fields={"status.phase": "Pending"})
-        return " ".join(str(it.message) for pod in pods for it in (pod.status and pod.status.conditions) or ())
+        return " ".join(str(entry.message) for pod in pods for entry in (pod.status and pod.status.conditions) or ())
 
     def says(self, job: str, text: str) -> None:
         """Waits until a job that waits is told so."""

@@ -37,7 +37,9 @@ urgent = 100
 
 
 def _team(name: str, department: str, **promises: int) -> str:
-    tables = (f"{key} = {{ {', '.join(f'{flavor} = {it}' for flavor in ALIKE)} }}\n" for key, it in promises.items())
+    tables = (
+        f"{key} = {{ {', '.join(f'{flavor} = {promise}' for flavor in ALIKE)} }}\n" for key, promise in promises.items()
+    )
     return f"[teams.{name}]\n{f'department = {department!r}' if department else ''}\n{''.join(tables)}"
 
 
@@ -98,10 +100,10 @@ class Mutation:
 def objects(plan: Plan) -> dict[str, Object]:
     """What can be changed, by name: the agreement's objects, and the labels of the nodes."""
     labels = [
-        {"apiVersion": "v1", "kind": "Node", "metadata": {key: it["metadata"][key] for key in ("name", "labels")}}
-        for it in nodes.nodes(plan)
+        {"apiVersion": "v1", "kind": "Node", "metadata": {key: node["metadata"][key] for key in ("name", "labels")}}
+        for node in nodes.nodes(plan)
     ]
-    return {f"{it['kind']}/{it['metadata']['name']}": it for it in (*kueue.objects(plan), *labels)}
+    return {f"{entry['kind']}/{entry['metadata']['name']}": entry for entry in (*kueue.objects(plan), *labels)}
 
 
 def mutated(plan: Plan, mutations: Sequence[Mutation]) -> list[Object]:
@@ -109,9 +111,9 @@ def mutated(plan: Plan, mutations: Sequence[Mutation]) -> list[Object]:
     every, changed = objects(plan), {}
     for mutation in mutations:
         for name, changes in mutation.changes.items():
-            it = changed.setdefault(name, copy.deepcopy(every[name]))
+            setdefault = changed.setdefault(name, copy.deepcopy(every[name]))
             for change in changes:
-                change(it)
+                change(setdefault)
     return list(changed.values())
 
 
@@ -121,8 +123,8 @@ def mutated(plan: Plan, mutations: Sequence[Mutation]) -> list[Object]:
 def quota(flavor: str, resource: str = GPU, **values: str | None) -> Change:
     """Sets `nominalQuota`, `lendingLimit` or `borrowingLimit`; None removes it."""
 
-    def change(it: Object) -> None:
-        (group,) = it["spec"]["resourceGroups"]
+    def change(body: Object) -> None:
+        (group,) = body["spec"]["resourceGroups"]
         row = next(row for row in group["flavors"] if row["name"] == flavor)
         cell = next(cell for cell in row["resources"] if cell["name"] == resource)
         for key, value in values.items():
@@ -140,34 +142,34 @@ def units(flavor: str, device: str = GPU, **amounts: int | None) -> list[Change]
 
 
 def _scaled(flavor: str, resource: str, each: int, suffix: str, amounts: Mapping[str, int | None]) -> Change:
-    values = {key: None if it is None else f"{it * each}{suffix}" for key, it in amounts.items()}
+    values = {key: None if amount is None else f"{amount * each}{suffix}" for key, amount in amounts.items()}
     return quota(flavor, resource, **values)
 
 
 def preemption(**policies: str) -> Change:
-    def change(it: Object) -> None:
-        it["spec"]["preemption"] |= policies
+    def change(body: Object) -> None:
+        body["spec"]["preemption"] |= policies
 
     return change
 
 
 def spec(**fields: Any) -> Change:
-    def change(it: Object) -> None:
-        it["spec"] |= fields
+    def change(body: Object) -> None:
+        body["spec"] |= fields
 
     return change
 
 
 def labels(values: Mapping[str, str]) -> Change:
-    def change(it: Object) -> None:
-        it["metadata"]["labels"] |= values
+    def change(body: Object) -> None:
+        body["metadata"]["labels"] |= values
 
     return change
 
 
 def value(number: int) -> Change:
-    def change(it: Object) -> None:
-        it["value"] = number
+    def change(body: Object) -> None:
+        body["value"] = number
 
     return change
 

@@ -88,7 +88,7 @@ ON_THE_LAB = (
     ),
 )
 
-BY_NAME = {it.name: it for it in ON_THE_LAB}
+BY_NAME = {mutation.name: mutation for mutation in ON_THE_LAB}
 # Applied together where none decides what another is about.
 TOGETHER = tuple(
     tuple(BY_NAME[name] for name in names)

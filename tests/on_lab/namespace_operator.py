@@ -68,7 +68,7 @@ class StandIn:
         """One round, for every object of every namespace."""
         configs = self._items("namespaceconfigs")
         wanted = {key: one for config in configs for key, one in self._wanted(config).items()}
-        there = {_key(it): it for it in self._items("localqueues", "--all-namespaces")}
+        there = {_key(item): item for item in self._items("localqueues", "--all-namespaces")}
         if new := [one for key, one in wanted.items() if key not in there]:
             self.kubectl("create", "--filename=-", given=dump_all(new))
         for key, one in wanted.items():
@@ -84,9 +84,9 @@ class StandIn:
         (template,) = config["spec"]["templates"]
         expressions = config["spec"]["labelSelector"]["matchExpressions"]
         namespaces = {
-            it["metadata"]["name"]: it["metadata"].get("labels", {})
-            for it in self._items("namespaces")
-            if all(_matches(it["metadata"].get("labels", {}), expression) for expression in expressions)
+            item["metadata"]["name"]: item["metadata"].get("labels", {})
+            for item in self._items("namespaces")
+            if all(_matches(item["metadata"].get("labels", {}), expression) for expression in expressions)
         }
         made = expand(template["objectTemplate"], namespaces) if namespaces else {}
         return {_key(one): one for objects in made.values() for one in objects}

@@ -46,7 +46,7 @@ class Person:
 
     def kubectl(self, *arguments: str, given: Object | None = None) -> Answer:
         program = str(tools.require(["kubectl"])["kubectl"])
-        me = [f"--as={self.user}", *(f"--as-group={it}" for it in self.groups)] if self.user else []
+        me = [f"--as={self.user}", *(f"--as-group={group}" for group in self.groups)] if self.user else []
         command = [program, "--kubeconfig", str(self.kubeconfig), *me, *arguments]
         done = subprocess.run(
             command, input=json.dumps(given) if given else None, capture_output=True, text=True, check=False
@@ -88,7 +88,7 @@ def job(kind: str, namespace: str, labels: Mapping[str, str] | None = None, temp
 
 def _jobset(template: Object) -> tuple[str, Object]:
     parts = [("first", pod_template(gpus="")), ("last", template)]
-    jobs = [{"name": name, "replicas": 1, "template": {"spec": {"template": it}}} for name, it in parts]
+    jobs = [{"name": name, "replicas": 1, "template": {"spec": {"template": part}}} for name, part in parts]
     return "jobset.x-k8s.io/v1alpha2", {"replicatedJobs": jobs}
 
 
@@ -101,7 +101,7 @@ def _trainjob(template: Object) -> tuple[str, Object]:
 def _replicas(field: str) -> Callable[[Object], tuple[str, Object]]:
     def made(template: Object) -> tuple[str, Object]:
         parts = {"Master": pod_template(gpus=""), "Worker": template}
-        return "kubeflow.org/v1", {field: {name: {"replicas": 1, "template": it} for name, it in parts.items()}}
+        return "kubeflow.org/v1", {field: {name: {"replicas": 1, "template": part} for name, part in parts.items()}}
 
     return made
 
@@ -113,13 +113,13 @@ def _raycluster(template: Object) -> tuple[str, Object]:
 
 def _apps(template: Object) -> tuple[str, Object]:
     labelled = {"metadata": {**template["metadata"], "labels": {**template["metadata"].get("labels", {}), "app": "it"}}}
-    spec = {key: it for key, it in template["spec"].items() if key != "restartPolicy"}
+    spec = {key: value for key, value in template["spec"].items() if key != "restartPolicy"}
     return "apps/v1", {"selector": {"matchLabels": {"app": "it"}}, "template": {**labelled, "spec": spec}}
 
 
 _KINDS: Mapping[str, Any] = {
-    "Pod": lambda it: ("v1", it["spec"]),
-    "Job": lambda it: ("batch/v1", {"template": it}),
+    "Pod": lambda entry: ("v1", entry["spec"]),
+    "Job": lambda entry: ("batch/v1", {"template": entry}),
     "Deployment": _apps,
     "StatefulSet": _apps,
     "ReplicaSet": _apps,
@@ -127,9 +127,9 @@ _KINDS: Mapping[str, Any] = {
     "TrainJob": _trainjob,
     "PyTorchJob": _replicas("pytorchReplicaSpecs"),
     "MPIJob": _replicas("mpiReplicaSpecs"),
-    "RayJob": lambda it: ("ray.io/v1", {"rayClusterSpec": _raycluster(it)[1], "shutdownAfterJobFinishes": True}),
+    "RayJob": lambda entry: ("ray.io/v1", {"rayClusterSpec": _raycluster(entry)[1], "shutdownAfterJobFinishes": True}),
     "RayCluster": _raycluster,
-    "Notebook": lambda it: ("kubeflow.org/v1", {"template": {"spec": it["spec"]}}),
+    "Notebook": lambda entry: ("kubeflow.org/v1", {"template": {"spec": entry["spec"]}}),
 }
 
 

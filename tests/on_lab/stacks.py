@@ -66,7 +66,7 @@ class Stack:
         self.settings |= settings
         lines = [f"  tenancy:{key}: {json.dumps(value)}" for key, value in self.settings.items()]
         file = self.folder / f"Pulumi.{self.stack}.yaml"
-        salt = [it for it in file.read_text().splitlines() if it.startswith("encryptionsalt")]
+        salt = [line for line in file.read_text().splitlines() if line.startswith("encryptionsalt")]
         file.write_text("\n".join([*salt, "config:", *lines]) + "\n")
 
     def pulumi(self, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
@@ -108,9 +108,11 @@ class Stack:
         """The objects in the state."""
         export = json.loads(self.pulumi("stack", "export").ok().said)
         found = [
-            it["outputs"] for it in export["deployment"].get("resources", []) if it["type"].startswith("kubernetes:")
+            resource["outputs"]
+            for resource in export["deployment"].get("resources", [])
+            if resource["type"].startswith("kubernetes:")
         ]
-        return sorted(f"{it['kind']}/{it['metadata']['name']}" for it in found)
+        return sorted(f"{entry['kind']}/{entry['metadata']['name']}" for entry in found)
 
     def kubectl(self, *arguments: str, given: str | None = None) -> str:
         command = ["kubectl", "--kubeconfig", str(self.kubeconfig), *arguments]
@@ -124,7 +126,7 @@ class Stack:
     def on_cluster(self) -> Objects:
         """Everything of our kinds, by `Kind/name`."""
         found = json.loads(self.kubectl("get", ",".join(KINDS), "--output=json"))["items"]
-        return {f"{it['kind']}/{it['metadata']['name']}": it for it in found}
+        return {f"{entry['kind']}/{entry['metadata']['name']}": entry for entry in found}
 
     def wipe(self) -> None:
         """Leaves nothing of our kinds; queues first, which hold the flavors."""

@@ -54,7 +54,7 @@ class Teams:
 
     def settle(self, also: Mapping[str, str] | None = None) -> None:
         """A namespace for each team, named as it is, with the LocalQueues `default` and `prod`; `also` are more labels."""
-        there = {it.metadata.name for it in self.client.list(Namespace) if it.metadata}
+        there = {namespace.metadata.name for namespace in self.client.list(Namespace) if namespace.metadata}
         for team in self.plan.teams:
             if team.name in there:
                 continue
@@ -73,36 +73,36 @@ class Teams:
     def workloads(self) -> dict[str, dict[str, Any]]:
         """Every Workload of the teams' jobs, by `team/job`."""
         found = {}
-        for it in self.client.list(Workload, namespace="*"):
-            owner = next(iter(it.metadata.ownerReferences or ()), None)
-            if owner and it.metadata.namespace in self.plan.team:
-                found[f"{it.metadata.namespace}/{owner.name}"] = dict(it)
+        for workload in self.client.list(Workload, namespace="*"):
+            owner = next(iter(workload.metadata.ownerReferences or ()), None)
+            if owner and workload.metadata.namespace in self.plan.team:
+                found[f"{workload.metadata.namespace}/{owner.name}"] = dict(workload)
         return found
 
     def flavors(self) -> dict[str, str]:
         """The flavor of each job that is admitted, by `team/job`."""
         found = {}
-        for job, it in self.workloads().items():
-            if condition(it, "Admitted").get("status") == "True":
-                (pods,) = it["status"]["admission"]["podSetAssignments"]
+        for job, workload in self.workloads().items():
+            if condition(workload, "Admitted").get("status") == "True":
+                (pods,) = workload["status"]["admission"]["podSetAssignments"]
                 (found[job],) = set(pods["flavors"].values())
         return found
 
     def why_it_waits(self, job: str) -> list[str]:
         """What Kueue says of a job that holds no quota: the condition, and the events. Where nodes have no room in a flavor,
         it looks at the rest of the flavors in a second attempt, and the condition ends by telling of that one only."""
-        it = self.workloads().get(job, {})
-        reserved = condition(it, "QuotaReserved")
+        result = self.workloads().get(job, {})
+        reserved = condition(result, "QuotaReserved")
         if reserved.get("status") != "False":
             return []
-        of_it = {"involvedObject.uid": it["metadata"]["uid"]}
-        events = self.client.list(Event, namespace=it["metadata"]["namespace"], fields=of_it)
+        of_it = {"involvedObject.uid": result["metadata"]["uid"]}
+        events = self.client.list(Event, namespace=result["metadata"]["namespace"], fields=of_it)
         return [str(reserved["message"]), *(str(event.message) for event in events)]
 
     def stopped(self) -> dict[str, str]:
         """Every job that was ever preempted, with Kueue's reason; of one that holds quota again it is `QuotaReserved`."""
-        preempted = {job: condition(it, "Preempted") for job, it in self.workloads().items()}
-        return {job: it["reason"] for job, it in preempted.items() if it}
+        preempted = {job: condition(workload, "Preempted") for job, workload in self.workloads().items()}
+        return {job: value["reason"] for job, value in preempted.items() if value}
 
     def pods(self) -> dict[str, list[str]]:
         """The nodes of each job's running pods, one entry a pod, by `team/job`."""
@@ -127,12 +127,20 @@ class Teams:
         )
 
     def said(self, job: str) -> str:
-        it = self.workloads().get(job)
-        return f"all: {it['status'].get('conditions')}" if it and it.get("status") else "it has no Workload yet"
+        result = self.workloads().get(job)
+        return (
+            f"all: {result['status'].get('conditions')}"
+            if result and result.get("status")
+            else "it has no Workload yet"
+        )
 
     def nodes(self) -> dict[str, dict[str, str]]:
         """The labels of every node."""
-        return {str(it.metadata.name): dict(it.metadata.labels or {}) for it in self.client.list(Node) if it.metadata}
+        return {
+            str(node.metadata.name): dict(node.metadata.labels or {})
+            for node in self.client.list(Node)
+            if node.metadata
+        }
 
     def until(self, true: Callable[[], bool], complaint: Callable[[], str]) -> float:
         """The seconds it took."""
@@ -154,7 +162,7 @@ class Teams:
 def condition(workload: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """A condition of a Workload; empty where it has none of the kind."""
     conditions = (workload.get("status") or {}).get("conditions") or ()
-    return next((dict(it) for it in conditions if it["type"] == kind), {})
+    return next((dict(condition) for condition in conditions if condition["type"] == kind), {})
 
 
 def _job(team: str, name: str, ask: Ask, queue: str) -> dict[str, Any]:

@@ -106,10 +106,10 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster(labs: Path) -> Iterator[Cluster]:
     agreed = plan_of(AGREEMENT)
-    it = lab.up(agreed, "access", ("trainer",))
-    apply(it.kubeconfig, crds())
-    apply(it.kubeconfig, [*kueue.objects(agreed), *access.objects(agreed, Namespaces.LISTED), *others(agreed)])
-    found = Cluster(agreed, connect(str(it.kubeconfig)), Person(it.kubeconfig))
+    folder = lab.up(agreed, "access", ("trainer",))
+    apply(folder.kubeconfig, crds())
+    apply(folder.kubeconfig, [*kueue.objects(agreed), *access.objects(agreed, Namespaces.LISTED), *others(agreed)])
+    found = Cluster(agreed, connect(str(folder.kubeconfig)), Person(folder.kubeconfig))
     until(lambda: "is refused" if found.admin.tries(job("Job", "nobodys")).refused else "", lambda: "no policy acts")
     yield found
     lab.down("access")
@@ -238,9 +238,9 @@ MEMBER, LEAD, OTHER, PLATFORM = ("ranking",), ("ranking-leads",), ("asr",), ("gp
         (LEAD, "create", "jobs.batch", "ranking-dev", False),
         (LEAD, "delete", "clusterqueues.kueue.x-k8s.io:ranking", "", False),
         *(
-            (groups, "patch", it, "", groups == PLATFORM)
+            (groups, "patch", entry, "", groups == PLATFORM)
             for groups in (PLATFORM, MEMBER)
-            for it in (
+            for entry in (
                 "clusterqueues.kueue.x-k8s.io",
                 "cohorts.kueue.x-k8s.io",
                 "resourceflavors.kueue.x-k8s.io",
@@ -450,8 +450,8 @@ def test_a_priority_class_of_the_systems_is_no_teams(cluster: Cluster, kind: str
     for person, namespace in ((cluster.alice(), "ranking-dev"), (cluster.bob(), "asr-dev")):
         for gpus in ("1", ""):
             template = pod_template(gpus, priorityClassName="system-node-critical")
-            it = job(kind, namespace, {QUEUE: "default"}, template)
-            assert "PriorityClass 'system-node-critical' may go before" in person.tries(it).refused
+            result = job(kind, namespace, {QUEUE: "default"}, template)
+            assert "PriorityClass 'system-node-critical' may go before" in person.tries(result).refused
 
 
 # --- whose namespace -------------------------------------------------------------------------------------------------------
@@ -585,7 +585,7 @@ def test_nobody_but_kueue_lets_a_pod_start(cluster: Cluster) -> None:
         "--type=json",
         '--patch=[{"op": "remove", "path": "/spec/schedulingGates"}]',
     ]
-    eves, admins = (it.kubectl(*gates, "--dry-run=server") for it in (cluster.eve(), cluster.admin))
+    eves, admins = (person.kubectl(*gates, "--dry-run=server") for person in (cluster.eve(), cluster.admin))
     label = cluster.eve().kubectl("--namespace=bare", "label", "pod", "pod-it", "colour=blue", "--dry-run=server")
     cluster.admin.deletes(body)
     assert "only Kueue lets a pod start" in eves.refused
@@ -677,7 +677,10 @@ def running(cluster: Cluster, namespace: str) -> int:
 
 def seen(cluster: Cluster, namespace: str) -> str:
     events = cluster.admin.kubectl("--namespace", namespace, "get", "events").said
-    found = [(it.metadata.name, it.get("status")) for it in cluster.client.list(Workload, namespace=namespace)]
+    found = [
+        (workload.metadata.name, workload.get("status"))
+        for workload in cluster.client.list(Workload, namespace=namespace)
+    ]
     return f"{events}\n{found}"
 
 
@@ -722,5 +725,5 @@ def test_a_stack_takes_it_over_and_then_has_nothing_to_change(cluster: Cluster, 
     project = Project(tmp_path, cluster.admin.kubeconfig)
     project.agree(AGREEMENT)
     project.up().ok()
-    assert any("tenancy-jobs" in it for it in project.recorded())
+    assert any("tenancy-jobs" in entry for entry in project.recorded())
     project.preview("--refresh", "--expect-no-changes").ok()

@@ -123,13 +123,13 @@ QUEUES = "queues.scheduling.run.ai"
 @pytest.fixture
 def project(empty: Path, tmp_path: Path) -> Iterator[Project]:
     """A stack of the program, on a cluster with their queues."""
-    it = Project(tmp_path, empty)
-    it.wipe()
-    it.kubectl("apply", "--filename=-", given=THEIRS)
-    it.kubectl("label", "clusterqueue", "vision", "their=mark", "--field-manager=their-tool")
-    yield it
-    it.wipe()
-    it.kubectl("delete", "namespace", "their-speech", "--wait=false")
+    result = Project(tmp_path, empty)
+    result.wipe()
+    result.kubectl("apply", "--filename=-", given=THEIRS)
+    result.kubectl("label", "clusterqueue", "vision", "their=mark", "--field-manager=their-tool")
+    yield result
+    result.wipe()
+    result.kubectl("delete", "namespace", "their-speech", "--wait=false")
 
 
 def read(project: Project) -> dict[str, Any]:
@@ -142,13 +142,13 @@ def read(project: Project) -> dict[str, Any]:
 
 
 def ids(project: Project) -> dict[str, str]:
-    return {name: it["metadata"]["uid"] for name, it in project.on_cluster().items()}
+    return {name: value["metadata"]["uid"] for name, value in project.on_cluster().items()}
 
 
 def test_queues_of_others_are_adopted_and_none_is_made_anew(project: Project) -> None:
     said = read(project)
     assert said["agreement"].split("\n\n", 1)[1] == AGREED
-    told = {(it["object"], it["path"]): (it["fate"], it["becomes"]) for it in said["unsaid"]}
+    told = {(entry["object"], entry["path"]): (entry["fate"], entry["becomes"]) for entry in said["unsaid"]}
     borrow = "spec.flavorFungibility.whenCanBorrow"
     assert told == {
         ("ClusterQueue/vision", "metadata.labels[their]"): ("kept", None),
@@ -166,7 +166,7 @@ def test_queues_of_others_are_adopted_and_none_is_made_anew(project: Project) ->
     project.pulumi("import", "--file", "import.json", *quiet).ok()
 
     preview = json.loads(project.pulumi("preview", "--json").ok().said)
-    steps = {it["urn"].rpartition("$")[2]: it["op"] for it in preview["steps"]}
+    steps = {step["urn"].rpartition("$")[2]: step["op"] for step in preview["steps"]}
     assert set(steps.values()) == {"same", "update", "create"}
     assert [name for name, op in steps.items() if op == "create"] == [  # a root that was only named, and a label
         "kubernetes:kueue.x-k8s.io/v1beta2:Cohort::agreement-theirs",
@@ -190,7 +190,7 @@ def test_a_stack_that_adopts_needs_no_record_and_takes_what_kubectl_wrote_with_i
     assert {**ids(project), **before} == ids(project)
     assert project.on_cluster()["ClusterQueue/vision"]["spec"]["flavorFungibility"]["whenCanBorrow"] == "TryNextFlavor"
     said = read(project)
-    assert {it["path"]: it["becomes"] for it in said["unsaid"]} == {
+    assert {entry["path"]: entry["becomes"] for entry in said["unsaid"]} == {
         "metadata.labels[their]": None,
         "spec.flavorFungibility.whenCanBorrow": borrow,
     }
@@ -206,28 +206,28 @@ def test_a_stack_that_adopts_needs_no_record_and_takes_what_kubectl_wrote_with_i
 @pytest.fixture
 def on_kai(labs: Path, plan: Plan, tmp_path: Path) -> Iterator[Project]:
     """The same for KAI."""
-    it = Project(tmp_path, lab.up(plan, "adopt-kai", ("kai",)).kubeconfig)
-    it.kubectl("apply", "--filename=-", given=THEIR_KAI)
-    it.set(schedulers='["kai"]', adopt="true")
-    yield it
+    project = Project(tmp_path, lab.up(plan, "adopt-kai", ("kai",)).kubeconfig)
+    project.kubectl("apply", "--filename=-", given=THEIR_KAI)
+    project.set(schedulers='["kai"]', adopt="true")
+    yield project
     lab.down("adopt-kai")
 
 
 def test_queues_of_kai_are_adopted_too(on_kai: Project) -> None:
     def queues() -> dict[str, Any]:
         found = json.loads(on_kai.kubectl("get", QUEUES, "--output=json"))["items"]
-        return {it["metadata"]["name"]: it for it in found}
+        return {entry["metadata"]["name"]: entry for entry in found}
 
     before = queues()
     said = read(on_kai)
     assert "[teams.speech]\nguaranteed = 16\nborrowable = 8\n" in said["agreement"]
     on_kai.up().ok()
     after = queues()
-    assert {name: it["metadata"]["uid"] for name, it in after.items()} == {
-        name: it["metadata"]["uid"] for name, it in before.items()
+    assert {name: value["metadata"]["uid"] for name, value in after.items()} == {
+        name: value["metadata"]["uid"] for name, value in before.items()
     }
-    assert {name: it["spec"]["resources"] for name, it in after.items()} == {
-        name: it["spec"]["resources"] for name, it in before.items()
+    assert {name: value["spec"]["resources"] for name, value in after.items()} == {
+        name: value["spec"]["resources"] for name, value in before.items()
     }
     assert after["vision"]["metadata"]["labels"]["their"] == "mark"
     assert "unchanged" in on_kai.preview("--refresh", "--expect-no-changes").ok().said

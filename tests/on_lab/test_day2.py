@@ -85,15 +85,15 @@ class Scene:
 
     def holds(self, text: str) -> None:
         """The cluster has what the agreement makes, all of it and nothing else, and the record knows."""
-        wanted = {f"{it['kind']}/{it['metadata']['name']}": it for it in kueue.objects(plan_of(text))}
+        wanted = {f"{entry['kind']}/{entry['metadata']['name']}": entry for entry in kueue.objects(plan_of(text))}
         there = self.project.on_cluster()
         assert sorted(there) == sorted(wanted) == self.project.recorded()
-        assert [difference for name, it in wanted.items() for difference in lacking(it, there[name], name)] == []
+        assert [difference for name, value in wanted.items() for difference in lacking(value, there[name], name)] == []
         self.now = text
 
     def patch(self, queue: str, **values: str) -> None:
         """Numbers of a queue's GPUs, by hand."""
-        change = [{"op": "add", "path": f"{GPUS}/{key}", "value": it} for key, it in values.items()]
+        change = [{"op": "add", "path": f"{GPUS}/{key}", "value": value} for key, value in values.items()]
         self.project.kubectl("patch", "clusterqueue", queue, "--type=json", f"--patch={json.dumps(change)}")
 
     def stop(self, queue: str, policy: str) -> None:
@@ -125,10 +125,10 @@ class Scene:
             time.sleep(0.1)
 
     def specs(self) -> dict[str, Any]:
-        return {name: it.get("spec") for name, it in self.project.on_cluster().items()}
+        return {name: value.get("spec") for name, value in self.project.on_cluster().items()}
 
     def uids(self) -> dict[str, str]:
-        return {name: it["metadata"]["uid"] for name, it in self.project.on_cluster().items()}
+        return {name: value["metadata"]["uid"] for name, value in self.project.on_cluster().items()}
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,7 @@ def test_a_queue_edited_by_hand_is_found_told_in_the_agreements_words_and_put_ba
 
 def test_fields_that_another_manager_took_are_told_with_its_name_and_taken_back(scene: Scene) -> None:
     scene.begin()
-    (theirs,) = [it for it in kueue.objects(plan_of(BASE)) if it["metadata"]["name"] == "training"]
+    (theirs,) = [entry for entry in kueue.objects(plan_of(BASE)) if entry["metadata"]["name"] == "training"]
     theirs["spec"]["resourceGroups"][0]["flavors"][0]["resources"][2]["nominalQuota"] = "2"
     theirs["spec"]["resourceGroups"][0]["flavors"][0]["resources"][2]["lendingLimit"] = "2"
     theirs["metadata"]["labels"]["their"] = "mark"
@@ -190,7 +190,7 @@ def owners(scene: Scene, name: str, field: str) -> set[str]:
     kind, _, of = name.partition("/")
     text = scene.project.kubectl("get", kind, of, "--output=json", "--show-managed-fields")
     entries = json.loads(text)["metadata"]["managedFields"]
-    return {it["manager"] for it in entries if f"f:{field}" in it["fieldsV1"].get("f:spec", {})}
+    return {entry["manager"] for entry in entries if f"f:{field}" in entry["fieldsV1"].get("f:spec", {})}
 
 
 # --- what fails during an update ----------------------------------------------------------------------------------------
@@ -369,13 +369,15 @@ def test_the_record_of_the_release_before_is_taken_over_without_a_replacement(sc
     """`recorded/` has what an earlier commit of this program left: the state, and in it all that it wrote."""
     state = json.loads((RECORDED / "308756b.json").read_text().replace("KUBECONFIG", str(scene.folder.kubeconfig)))
     objects = [
-        it["outputs"]["__inputs"] for it in state["deployment"]["resources"] if "__inputs" in it.get("outputs", {})
+        resource["outputs"]["__inputs"]
+        for resource in state["deployment"]["resources"]
+        if "__inputs" in resource.get("outputs", {})
     ]
     Teams(scene.client, plan_of(BASE)).clear()
     scene.project.wipe()
     scene.now = ""
-    apply(scene, [it for it in objects if it["kind"] == "Namespace"])
-    apply(scene, [it for it in objects if it["kind"] != "Namespace"])
+    apply(scene, [entry for entry in objects if entry["kind"] == "Namespace"])
+    apply(scene, [entry for entry in objects if entry["kind"] != "Namespace"])
     project = Project(tmp_path, scene.folder.kubeconfig)
     project.agree((RECORDED / "308756b.toml").read_text())
     (tmp_path / "state.json").write_text(json.dumps(state))

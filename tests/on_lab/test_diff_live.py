@@ -73,11 +73,11 @@ class Scene:
     client: Client
 
     def agree(self, text: str) -> Teams:
-        it = plan_of(text)
-        apply(self.kubeconfig, kueue.objects(it))
-        teams = Teams(self.client, it)
+        plan = plan_of(text)
+        apply(self.kubeconfig, kueue.objects(plan))
+        teams = Teams(self.client, plan)
         teams.settle()
-        for team in it.teams:
+        for team in plan.teams:
             if team.has_prod:  # of a team that was there without it
                 spec = {
                     "metadata": {"name": "prod", "namespace": team.name},
@@ -87,8 +87,8 @@ class Scene:
         return teams
 
     def now(self, old: Plan, new: Plan, scheduler: Scheduler = Scheduler.KUEUE) -> Standing:
-        it = running.read(self.client, old, new, scheduler)
-        return standing(old, new, scheduler, it.jobs, it.unlike, it.already)
+        read = running.read(self.client, old, new, scheduler)
+        return standing(old, new, scheduler, read.jobs, read.unlike, read.already)
 
     def diff(self, *arguments: str) -> tuple[int, str]:
         done = CliRunner().invoke(
@@ -106,19 +106,21 @@ def lab_of_ours(labs: Path) -> Iterator[Scene]:
 
 @pytest.fixture
 def scene(lab_of_ours: Scene) -> Iterator[Scene]:
-    it = lab_of_ours
-    yield it
-    for space in it.client.list(Namespace, labels={"tenancy.dev/team": None}):
+    our = lab_of_ours
+    yield our
+    for space in our.client.list(Namespace, labels={"tenancy.dev/team": None}):
         name = str(space.metadata.name) if space.metadata else ""
-        it.client.deletecollection(BatchJob, namespace=name, cascade=CascadeType.BACKGROUND)
-        it.client.deletecollection(LocalQueue, namespace=name)
-    Teams(it.client, plan_of(BEFORE)).until(lambda: not list(it.client.list(LocalQueue, namespace="*")), lambda: "left")
+        our.client.deletecollection(BatchJob, namespace=name, cascade=CascadeType.BACKGROUND)
+        our.client.deletecollection(LocalQueue, namespace=name)
+    Teams(our.client, plan_of(BEFORE)).until(
+        lambda: not list(our.client.list(LocalQueue, namespace="*")), lambda: "left"
+    )
     for kind in (*reversed(KINDS), "queues"):
-        kubectl(it.kubeconfig, "delete", kind, "--all", "--wait=true")
-    for space in it.client.list(Namespace, labels={"tenancy.dev/team": None}):
-        it.client.delete(Namespace, str(space.metadata.name) if space.metadata else "")
-    Teams(it.client, plan_of(BEFORE)).until(
-        lambda: not list(it.client.list(Namespace, labels={"tenancy.dev/team": None})), lambda: "namespaces stay"
+        kubectl(our.kubeconfig, "delete", kind, "--all", "--wait=true")
+    for space in our.client.list(Namespace, labels={"tenancy.dev/team": None}):
+        our.client.delete(Namespace, str(space.metadata.name) if space.metadata else "")
+    Teams(our.client, plan_of(BEFORE)).until(
+        lambda: not list(our.client.list(Namespace, labels={"tenancy.dev/team": None})), lambda: "namespaces stay"
     )
 
 
@@ -172,12 +174,12 @@ def test_who_would_be_stopped_is_who_is_stopped_when_the_owner_asks(scene: Scene
     assert scene.now(old, new).already
     stays(teams, jobs)
 
-    for it in scene.now(old, new).asks:  # one after the other: what each takes is foretold of what runs then
-        (now,) = [one for one in scene.now(old, new).asks if (one.team, one.prod) == (it.team, it.prod)]
+    for entry in scene.now(old, new).asks:  # one after the other: what each takes is foretold of what runs then
+        (now,) = [one for one in scene.now(old, new).asks if (one.team, one.prod) == (entry.team, entry.prod)]
         assert now.stopped and now.starts
         before = set(after.stopped())
-        name, wanted = f"asks-{'prod' if it.prod else 'regular'}", ask(after, now.amount)
-        after.submit("a", name, wanted, "prod" if it.prod else "default")
+        name, wanted = f"asks-{'prod' if entry.prod else 'regular'}", ask(after, now.amount)
+        after.submit("a", name, wanted, "prod" if entry.prod else "default")
         after.runs(f"a/{name}", wanted.pods)
         assert set(after.stopped()) - before == set(map(str, now.stopped))
     first = foretold.asks[0]
@@ -215,7 +217,7 @@ def test_what_runs_on_kai_is_read_and_not_stopped_by_the_change(scene: Scene, tm
     jobs.submit("fills", "c", "gpu", 8, EACH)
     jobs.runs(fills=8)
     found = scene.now(old, new, Scheduler.KAI)
-    (above,) = [it for it in found.above if it.by_change]
+    (above,) = [above for above in found.above if above.by_change]
     assert (above.team, above.used, above.guaranteed, len(above.jobs)) == ("c", 32, 8, 6)
     assert not found.unlike and found.asks[0].stopped is None
     (tmp_path / "old.toml").write_text(BEFORE)
@@ -225,7 +227,7 @@ def test_what_runs_on_kai_is_read_and_not_stopped_by_the_change(scene: Scene, tm
 
     pods = jobs.names("fills")
     apply(scene.kubeconfig, kai.objects(new))
-    assert {it.metadata.name for it in scene.client.list(KaiQueue) if it.metadata} >= {"a", "b", "c"}
+    assert {queue.metadata.name for queue in scene.client.list(KaiQueue) if queue.metadata} >= {"a", "b", "c"}
     for _ in range(STEADY):
         assert jobs.names("fills") == pods
         time.sleep(EVERY)

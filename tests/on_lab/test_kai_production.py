@@ -60,23 +60,23 @@ def folder(labs: Path, production: Plan) -> Iterator[Folder]:
 
 @pytest.fixture(scope="module")
 def project(folder: Folder, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    it = Project(tmp_path_factory.mktemp("stack"), folder.kubeconfig, {"schedulers": '["kai"]'})
-    it.agree(PRODUCTION.read_text())
-    it.up().ok()
-    return it
+    result = Project(tmp_path_factory.mktemp("stack"), folder.kubeconfig, {"schedulers": '["kai"]'})
+    result.agree(PRODUCTION.read_text())
+    result.up().ok()
+    return result
 
 
 @pytest.fixture(scope="module")
 def jobs(project: Project, folder: Folder, production: Plan) -> Jobs:
     """Four flavors at once, each asked for more than there is: the lab, and the jobs with it, go at the end."""
-    it = Jobs(connect(str(folder.kubeconfig)), production)
-    it.begin()
+    job = Jobs(connect(str(folder.kubeconfig)), production)
+    job.begin()
     most = reach(production, production.team["asr"], "h100")
-    it.submit("borrower", "ranking-hgx-h100", "hgx-h100", production.flavor["hgx-h100"].capacity // NODE, NODE)
-    it.submit("asr", "asr-h100", "h100", most // NODE, NODE)
-    it.submit("slices", "ranking-a100-80-20gb", "a100-80-20gb", capacity(production, "a100-80-20gb") // CUT + 1, CUT)
-    it.submit("cpus", "ranking-standart", "standart", capacity(production, "standart") // CPUS + 1, CPUS)
-    return it
+    job.submit("borrower", "ranking-hgx-h100", "hgx-h100", production.flavor["hgx-h100"].capacity // NODE, NODE)
+    job.submit("asr", "asr-h100", "h100", most // NODE, NODE)
+    job.submit("slices", "ranking-a100-80-20gb", "a100-80-20gb", capacity(production, "a100-80-20gb") // CUT + 1, CUT)
+    job.submit("cpus", "ranking-standart", "standart", capacity(production, "standart") // CPUS + 1, CPUS)
+    return job
 
 
 def capacity(plan: Plan, flavor: str) -> int:
@@ -197,7 +197,7 @@ def test_status_has_every_flavor(jobs: Jobs, folder: Folder, production: Plan) -
     said = subprocess.run([*command, "--all"], capture_output=True, text=True, check=True).stdout
     assert said.startswith("KAI Scheduler, ")
     rows = [set(line.split()) for line in said.splitlines()]
-    assert not [it for it in wanted if not any(set(it) <= row for row in rows)], said
+    assert not [entry for entry in wanted if not any(set(entry) <= row for row in rows)], said
 
 
 def test_promises_are_proved_beside_them_and_under_the_policies(jobs: Jobs, project: Project, production: Plan) -> None:
@@ -206,7 +206,7 @@ def test_promises_are_proved_beside_them_and_under_the_policies(jobs: Jobs, proj
     before = {name: jobs.names(name) for name in jobs.running()}
     checks = select(kai_checks(production), flavors=("h100-10gb", "h100-20gb", "h100-40gb"), sample=6)
     run = verify(jobs.client, production, checks, name=safety.new_name())
-    assert [(it.check.name, it.why) for it in run.outcomes if it.verdict is not Verdict.HELD] == []
+    assert [(outcome.check.name, outcome.why) for outcome in run.outcomes if outcome.verdict is not Verdict.HELD] == []
     assert len(run.outcomes) == 6
     assert {name: jobs.names(name) for name in jobs.running()} == before
 

@@ -43,22 +43,22 @@ def plan() -> Plan:
 
 @pytest.fixture(scope="module")
 def folder(labs: Path, plan: Plan) -> Iterator[Folder]:
-    it = lab.up(plan, "sharing", ("kai",))
-    apply(it.kubeconfig, kai.objects(plan_of(LEFT_ALONE + AGREED)))
-    yield it
+    result = lab.up(plan, "sharing", ("kai",))
+    apply(result.kubeconfig, kai.objects(plan_of(LEFT_ALONE + AGREED)))
+    yield result
     lab.down("sharing")
 
 
 @pytest.fixture(scope="module")
 def jobs(folder: Folder, plan: Plan) -> Jobs:
     """All GPUs are in use: owner's by its regular jobs, the free pool by light's."""
-    it = Jobs(connect(str(folder.kubeconfig)), plan)
-    it.begin()
-    it.submit("owner", "owner", "gpu", 16, 1)
-    it.runs(owner=16)
-    it.submit("light", "light", "gpu", 16, 1)
-    it.runs(owner=16, light=16)
-    return it
+    job = Jobs(connect(str(folder.kubeconfig)), plan)
+    job.begin()
+    job.submit("owner", "owner", "gpu", 16, 1)
+    job.runs(owner=16)
+    job.submit("light", "light", "gpu", 16, 1)
+    job.runs(owner=16, light=16)
+    return job
 
 
 def test_a_job_is_left_alone_for_as_long_as_agreed(jobs: Jobs) -> None:

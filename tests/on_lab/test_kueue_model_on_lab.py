@@ -145,16 +145,16 @@ class Game:
         self.dice = random.Random(f"moves {self.seed}")
         # All jobs of a flavor are equal, or of any size. Of equal ones the model knows how many must go.
         self.size = {
-            it.name: 0 if self.dice.random() < 0.2 else self.dice.randint(1, max(1, it.capacity // 4))
-            for it in self.plan.flavors
+            flavor.name: 0 if self.dice.random() < 0.2 else self.dice.randint(1, max(1, flavor.capacity // 4))
+            for flavor in self.plan.flavors
         }
 
     # --- what is seen -------------------------------------------------------------------------------------------------
 
     def holds(self, key: str) -> bool:
-        it = self.look.get(key, {})
-        evicted = condition(it, "Evicted").get("status") == "True"
-        return condition(it, "QuotaReserved").get("status") == "True" and not evicted
+        result = self.look.get(key, {})
+        evicted = condition(result, "Evicted").get("status") == "True"
+        return condition(result, "QuotaReserved").get("status") == "True" and not evicted
 
     def told(self, key: str) -> str:
         """Why it waits, in Kueue's words; empty while Kueue has not looked at it (again)."""
@@ -218,7 +218,9 @@ class Game:
     def ends(self, flavor: str, *more: Asked) -> frozenset[Usage]:
         """What may run of a flavor with jobs of one size when Kueue has come to rest, from what runs and waits now."""
         before, waiting = self.count(flavor), Counter(job.queue for job in more)
-        waiting.update(it.queue for it in self.jobs.values() if it.flavor == flavor and not self.holds(it.key))
+        waiting.update(
+            asked.queue for asked in self.jobs.values() if asked.flavor == flavor and not self.holds(asked.key)
+        )
         return ends(self.nodes(flavor), before, waiting, self.size[flavor])
 
     # --- the moves --------------------------------------------------------------------------------------------------------
@@ -275,7 +277,7 @@ class Game:
             return f"{job} should {'run' if foretold.runs else 'wait'}: {self.told(job.key)}"
         usage = self.usage(job.flavor)
         if foretold.usage and usage not in foretold.usage:
-            return f"of {job.flavor} {sorted(usage)} run in place of {[sorted(it) for it in foretold.usage]}"
+            return f"of {job.flavor} {sorted(usage)} run in place of {[sorted(entry) for entry in foretold.usage]}"
         return "; ".join(self.wrong(job.flavor))
 
     def told_the_maximum(self, job: Asked) -> None:
@@ -301,7 +303,7 @@ class Game:
 
 
 def usage_of(units: Mapping[str, int]) -> Usage:
-    return frozenset((name, it) for name, it in units.items() if it)
+    return frozenset((name, unit) for name, unit in units.items() if unit)
 
 
 def ends(nodes: Mapping[str, Node], runs: Mapping[str, int], waiting: Mapping[str, int], each: int) -> frozenset[Usage]:
@@ -314,19 +316,19 @@ def ends(nodes: Mapping[str, Node], runs: Mapping[str, int], waiting: Mapping[st
         for name, _, waits in state:
             if not waits:
                 continue
-            put(nodes, {it: units for it, units, _ in state})
+            put(nodes, {value: units for value, units, _ in state})
             certain = nodes[name].must_preempt(each) is not None
             for after in admissions(nodes, nodes[name], each):
                 rests = rests and not certain
                 now = tuple(
-                    (it, after[it], wait + max(0, units - after[it]) // each - (it == name))
-                    for it, units, wait in state
+                    (value, after[value], wait + max(0, units - after[value]) // each - (value == name))
+                    for value, units, wait in state
                 )
                 if now not in seen:
                     seen.add(now)
                     todo.append(now)
         if rests:
-            found.add(usage_of({it: units for it, units, _ in state}))
+            found.add(usage_of({value: units for value, units, _ in state}))
         if len(todo) > MANY:
             return frozenset()
     put(nodes, runs)
@@ -336,27 +338,29 @@ def ends(nodes: Mapping[str, Node], runs: Mapping[str, int], waiting: Mapping[st
 def admissions(nodes: Mapping[str, Node], node: Node, each: int) -> list[dict[str, int]]:
     """What may run after a job of `node` has been let in, by queue: every choice of jobs to stop for it that the rules allow and of
     which none could have been spared."""
-    start = {name: it.usage for name, it in nodes.items()}
+    start = {name: node.usage for name, node in nodes.items()}
     reached, enough = [tuple[str, ...]()], []
     for stopped in reached:
         put(nodes, without(start, stopped, each))
         if node.available >= each:
             enough.append(stopped)
             continue
-        victims = [it.name for it in node.reclaimable(each) if it.usage >= each]
-        reached += [it for name in victims if (it := tuple(sorted((*stopped, name)))) not in reached]
-    fewer = [it for it in enough if not any(other != it and not Counter(other) - Counter(it) for other in enough)]
+        victims = [entry.name for entry in node.reclaimable(each) if entry.usage >= each]
+        reached += [result for name in victims if (result := tuple(sorted((*stopped, name)))) not in reached]
+    fewer = [
+        entry for entry in enough if not any(other != entry and not Counter(other) - Counter(entry) for other in enough)
+    ]
     afters = [without(start, stopped, each) for stopped in fewer]
     return [after | {node.name: after[node.name] + each} for after in afters]
 
 
 def without(units: Mapping[str, int], stopped: tuple[str, ...], each: int) -> dict[str, int]:
-    return {name: it - each * stopped.count(name) for name, it in units.items()}
+    return {name: unit - each * stopped.count(name) for name, unit in units.items()}
 
 
 def put(nodes: Mapping[str, Node], units: Mapping[str, int]) -> None:
-    for name, it in units.items():
-        nodes[name].usage = it
+    for name, unit in units.items():
+        nodes[name].usage = unit
 
 
 @pytest.fixture
@@ -387,13 +391,13 @@ def test_kueue_and_the_model_agree_of_every_job(games: list[Game]) -> None:
     last: dict[int, str] = {}
     while waiting:
         looks: dict[str, dict[str, Any]] = {}
-        for it in client.list(Workload, namespace="*"):
-            owner = next(iter(it.metadata.ownerReferences or ()), None)
-            looks[f"{it.metadata.namespace}/{owner.name if owner else it.metadata.name}"] = dict(it)
+        for workload in client.list(Workload, namespace="*"):
+            owner = next(iter(workload.metadata.ownerReferences or ()), None)
+            looks[f"{workload.metadata.namespace}/{owner.name if owner else workload.metadata.name}"] = dict(workload)
         for seed, play in list(waiting.items()):
             game = by_seed[seed]
             moves = len(game.story)
-            game.look = {key: it for key, it in looks.items() if key.partition("/")[0] in game.plan.team}
+            game.look = {key: look for key, look in looks.items() if key.partition("/")[0] in game.plan.team}
             try:
                 last[seed] = next(play)
             except StopIteration:

@@ -56,13 +56,15 @@ def whole_life(stack: Stack, agreement: Agreement, env: Mapping[str, str] | None
     plan = make_plan(agreement)
     files = [text for name, text in rendered(plan).items() if name.startswith("kueue/")]
     queues = [body for text in files for body in yaml.safe_load_all(text)]
-    access = [it for it in TenancyAgreementArgs(agreement=agreement).objects() if "kueue" not in it["apiVersion"]]
-    wanted = {f"{it['kind']}/{it['metadata']['name']}": it for it in [*queues, *access]}
+    access = [
+        entry for entry in TenancyAgreementArgs(agreement=agreement).objects() if "kueue" not in entry["apiVersion"]
+    ]
+    wanted = {f"{queue['kind']}/{queue['metadata']['name']}": queue for queue in [*queues, *access]}
     try:
         stack.up().ok()
-        assert sorted(stack.on_cluster()) == sorted(f"{it['kind']}/{it['metadata']['name']}" for it in queues)
+        assert sorted(stack.on_cluster()) == sorted(f"{queue['kind']}/{queue['metadata']['name']}" for queue in queues)
         there = live(stack, wanted)
-        assert [it for name, body in wanted.items() for it in lacking(body, there.get(name), name)] == []
+        assert [entry for name, body in wanted.items() for entry in lacking(body, there.get(name), name)] == []
         outputs = yaml.safe_load(stack.pulumi("stack", "output", "--json", env=env).ok().said)
         assert outputs["queues"] == {team.name: team.name for team in plan.teams}
         stack.up("--expect-no-changes", env=env).ok()
@@ -77,7 +79,7 @@ def live(stack: Stack, wanted: Mapping[str, Any]) -> dict[str, Any]:
     given = dump_all(list(wanted.values()))
     found = stack.kubectl("get", "--filename=-", "--ignore-not-found", "--output=json", given=given)
     items = json.loads(found)["items"] if found.strip() else []
-    return {f"{it['kind']}/{it['metadata']['name']}": it for it in items}
+    return {f"{item['kind']}/{item['metadata']['name']}": item for item in items}
 
 
 def test_python_from_an_installed_wheel(empty: Path, example: Path) -> None:
@@ -97,8 +99,8 @@ def test_python_from_an_installed_wheel(empty: Path, example: Path) -> None:
 def installed(folder: Path) -> Path:
     """A new environment with the wheel of this checkout and what its `pulumi` extra asks for, at the locked versions."""
     locked = folder / "constraints.txt"
-    pins = [it.partition(" ;")[0].rstrip(" \\") for it in (ROOT / "requirements.lock").read_text().splitlines()]
-    locked.write_text("\n".join(it for it in pins if it[:1].isalpha()))
+    pins = [line.partition(" ;")[0].rstrip(" \\") for line in (ROOT / "requirements.lock").read_text().splitlines()]
+    locked.write_text("\n".join(pin for pin in pins if pin[:1].isalpha()))
     return wheels.environment(folder, "--constraint", locked, f"{wheels.built(folder)}[pulumi]")
 
 
@@ -148,7 +150,7 @@ def test_the_parts_of_an_agreement_from_yaml(empty: Path, example: Path) -> None
             "Topology/zonal",
         ]
         queues = json.loads(stack.kubectl("get", "localqueues", "--namespace=nightly", "--output=json"))["items"]
-        found = {it["metadata"]["name"]: it["spec"]["clusterQueue"] for it in queues}
+        found = {queue["metadata"]["name"]: queue["spec"]["clusterQueue"] for queue in queues}
         assert found == {"default": "ranking", "prod": "ranking-prod"}
         shown = yaml.safe_load(stack.pulumi("stack", "output", "--json").ok().said)
         assert shown == {"queue": "ranking", "prod": "ranking-prod", "flavor": "gpu", "topology": "zonal"}

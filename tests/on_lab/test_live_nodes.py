@@ -63,11 +63,11 @@ Short = set[tuple[str, str, int]]
 @pytest.fixture(scope="module")
 def kubeconfig(labs: Path) -> Iterator[Path]:
     """A lab whose nodes may be NotReady: as it comes, kwok makes each Ready again at once."""
-    it = lab.up(plan_of(AGREEMENT), "live")
+    folder = lab.up(plan_of(AGREEMENT), "live")
     but = {"key": f'.metadata.annotations["{BROKEN}"]', "operator": "DoesNotExist"}
     change = [{"op": "add", "path": "/spec/selector/matchExpressions/-", "value": but}]
-    connect(str(it.kubeconfig)).patch(STAGE, "node-initialize", change, patch_type=PatchType.JSON)
-    yield it.kubeconfig
+    connect(str(folder.kubeconfig)).patch(STAGE, "node-initialize", change, patch_type=PatchType.JSON)
+    yield folder.kubeconfig
     lab.down("live")
 
 
@@ -215,8 +215,10 @@ def test_what_breaks_is_named_with_who_is_short(case: str, agreement: Path, kube
         code, out = check(agreement, kubeconfig, "--json")
     found = json.loads(out)
     assert code == 1
-    assert [(it["kind"], it["flavor"], ", ".join(it["nodes"])) for it in found["problems"]] == problems
-    assert {(it["team"], it["flavor"], it["at_most"]) for it in found["teams"]} == short
+    assert [
+        (problem["kind"], problem["flavor"], ", ".join(problem["nodes"])) for problem in found["problems"]
+    ] == problems
+    assert {(team["team"], team["flavor"], team["at_most"]) for team in found["teams"]} == short
 
 
 def test_it_says_so_in_lines_with_the_place_in_the_agreement(agreement: Path, kubeconfig: Path, client: Client) -> None:

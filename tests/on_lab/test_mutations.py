@@ -29,16 +29,16 @@ PATIENCE = Patience(step=120.0)  # what comes to rest elsewhere is seen long bef
 
 
 def test_there_is_a_mutation_for_every_kind() -> None:
-    broken = {kind for _, mutations in BATCHES.values() for it in mutations for kind in it.kinds}
+    broken = {kind for _, mutations in BATCHES.values() for mutation in mutations for kind in mutation.kinds}
     assert broken == set(KINDS[Scheduler.KUEUE])
 
 
 def test_what_they_name_there_is() -> None:
     for text, mutations in BATCHES.values():
         plan = plan_of(text)
-        checks = {it.name for it in kueue_checks(plan) if not it.not_run}
-        assert {name for it in mutations for name in (*it.breaks, *it.keeps)} <= checks
-        assert {name for it in mutations for name in it.changes} <= set(objects(plan))
+        checks = {check.name for check in kueue_checks(plan) if not check.not_run}
+        assert {name for mutation in mutations for name in (*mutation.breaks, *mutation.keeps)} <= checks
+        assert {name for mutation in mutations for name in mutation.changes} <= set(objects(plan))
 
 
 @pytest.fixture(scope="module")
@@ -59,26 +59,26 @@ def test_a_check_turns_red_on_what_breaks_its_promise_and_on_nothing_else(mutant
         outcomes = played(folder, plan, mutations)
     finally:
         there = objects(plan)
-        apply(folder.kubeconfig, [there[f"{it['kind']}/{it['metadata']['name']}"] for it in changed])
-    wrong = [it for mutation in mutations for it in judged(mutation, outcomes)]
+        apply(folder.kubeconfig, [there[f"{entry['kind']}/{entry['metadata']['name']}"] for entry in changed])
+    wrong = [entry for mutation in mutations for entry in judged(mutation, outcomes)]
     assert not wrong, "\n".join(wrong)
 
 
 def played(folder: Folder, plan: Plan, mutations: tuple[Mutation, ...]) -> dict[str, Outcome]:
-    wanted = {name for it in mutations for name in (*it.breaks, *it.keeps)}
-    checks = [it for it in kueue_checks(plan) if it.name in wanted]
+    wanted = {name for mutation in mutations for name in (*mutation.breaks, *mutation.keeps)}
+    checks = [check for check in kueue_checks(plan) if check.name in wanted]
     run = verify(connect(str(folder.kubeconfig)), plan, checks, name="mutants", patience=PATIENCE)
-    return {it.check.name: it for it in run.outcomes}
+    return {outcome.check.name: outcome for outcome in run.outcomes}
 
 
 def judged(mutation: Mutation, outcomes: dict[str, Outcome]) -> Iterator[str]:
     """What came otherwise than the table says."""
     for name in mutation.breaks:
-        it = outcomes[name]
-        if it.verdict is not Verdict.BROKEN:
-            yield f"{mutation.says}: {name} is {it.verdict} {it.why}"
-        elif not any(text in it.why for text in mutation.seen.split("|")):
-            yield f"{mutation.says}: {name} is broken, and says nothing of {mutation.seen}: {it.why}"
+        outcome = outcomes[name]
+        if outcome.verdict is not Verdict.BROKEN:
+            yield f"{mutation.says}: {name} is {outcome.verdict} {outcome.why}"
+        elif not any(text in outcome.why for text in mutation.seen.split("|")):
+            yield f"{mutation.says}: {name} is broken, and says nothing of {mutation.seen}: {outcome.why}"
     for name in mutation.keeps:
         if outcomes[name].verdict is not Verdict.HELD:
             yield f"{mutation.says}: {name} is {outcomes[name].verdict}: {outcomes[name].why}"

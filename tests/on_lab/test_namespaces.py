@@ -78,12 +78,15 @@ class Scene:
 
     def labels(self, namespace: str) -> dict[str, str]:
         found = json.loads(self.kubectl("get", "namespace", namespace, "--output=json"))["metadata"]["labels"]
-        return {key: it for key, it in found.items() if key != "kubernetes.io/metadata.name"}
+        return {key: value for key, value in found.items() if key != "kubernetes.io/metadata.name"}
 
     def queues(self) -> dict[str, str]:
         """Each LocalQueue's ClusterQueue, as Kueue knows it."""
         items = json.loads(self.kubectl("get", "localqueues", "--all-namespaces", "--output=json"))["items"]
-        return {f"{it['metadata']['namespace']}/{it['metadata']['name']}": it["spec"]["clusterQueue"] for it in items}
+        return {
+            f"{item['metadata']['namespace']}/{item['metadata']['name']}": item["spec"]["clusterQueue"]
+            for item in items
+        }
 
     def submit(self, namespace: str, name: str, gpus: int, queue: str = "default") -> None:
         """A job that runs until it is deleted."""
@@ -102,7 +105,7 @@ class Scene:
     def jobs(self, namespace: str) -> dict[str, str]:
         """Where each job has been admitted, or why it waits."""
         items = json.loads(self.kubectl("get", "workloads", "--namespace", namespace, "--output=json"))["items"]
-        return {it["metadata"]["ownerReferences"][0]["name"]: _standing(it) for it in items}
+        return {item["metadata"]["ownerReferences"][0]["name"]: _standing(item) for item in items}
 
     def wait(self, seen: Callable[[], Any], expected: Any) -> None:
         """Until what is seen is what is expected; the operator works meanwhile."""
@@ -120,7 +123,9 @@ def _standing(workload: Mapping[str, Any]) -> str:
     status = workload.get("status", {})
     if "admission" in status:
         return f"on {status['admission']['clusterQueue']}"
-    reasons = [it["message"] for it in status.get("conditions", ()) if it["type"] == "QuotaReserved"]
+    reasons = [
+        condition["message"] for condition in status.get("conditions", ()) if condition["type"] == "QuotaReserved"
+    ]
     return reasons[0] if reasons else ""
 
 
@@ -129,30 +134,30 @@ def scene(kubeconfig: Path, tmp_path: Path) -> Iterator[Scene]:
     """A stack that has never been updated, on a cluster with nothing of ours on it."""
     project = Project(tmp_path, kubeconfig)
     stand_in = None if namespace_operator.is_given() else namespace_operator.StandIn(project.kubectl)
-    it = Scene(project, stand_in.reconcile if stand_in else lambda: None)
-    yield it
-    before = json.loads(it.kubectl("get", "namespaces", "--output=json"))["items"]
+    result = Scene(project, stand_in.reconcile if stand_in else lambda: None)
+    yield result
+    before = json.loads(result.kubectl("get", "namespaces", "--output=json"))["items"]
     ours = [
         one["metadata"]["name"]
         for one in before
         if not one["metadata"]["name"].startswith(("kube-", "kueue-", "default"))
     ]
-    it.kubectl("delete", "validatingadmissionpolicybindings,namespaceconfigs", "--all")
-    it.kubectl("delete", "validatingadmissionpolicies", "--all")
+    result.kubectl("delete", "validatingadmissionpolicybindings,namespaceconfigs", "--all")
+    result.kubectl("delete", "validatingadmissionpolicies", "--all")
     for name in ours:
-        it.kubectl("delete", "jobs,localqueues", "--all", "--namespace", name)
-    it.wait(lambda: [it.jobs(name) for name in ours if it.jobs(name)], [])
+        result.kubectl("delete", "jobs,localqueues", "--all", "--namespace", name)
+    result.wait(lambda: [result.jobs(name) for name in ours if result.jobs(name)], [])
     project.wipe()
     if ours:
-        it.kubectl("delete", "namespace", *ours)
+        result.kubectl("delete", "namespace", *ours)
 
 
 def plain_queues(text: str) -> dict[str, str]:
     """The LocalQueues of the namespaces that an agreement lists."""
     return {
-        f"{it['metadata']['namespace']}/{it['metadata']['name']}": it["spec"]["clusterQueue"]
-        for it in access.objects(plan_of(text), Namespaces.LISTED)
-        if it["kind"] == "LocalQueue"
+        f"{entry['metadata']['namespace']}/{entry['metadata']['name']}": entry["spec"]["clusterQueue"]
+        for entry in access.objects(plan_of(text), Namespaces.LISTED)
+        if entry["kind"] == "LocalQueue"
     }
 
 
@@ -206,7 +211,7 @@ def test_a_namespace_moves_and_its_running_jobs_end_where_they_began(scene: Scen
     scene.submit("night", "new", 8)
     scene.submit("night", "more", 1, "prod")
     scene.wait(
-        lambda: {name: it for name, it in scene.jobs("night").items() if name != "waiting"},
+        lambda: {name: job for name, job in scene.jobs("night").items() if name != "waiting"},
         {"running": "on training", "new": "on research", "more": "on research-prod"},
     )
 
@@ -219,10 +224,10 @@ def test_a_team_gains_prod_and_loses_it_and_gets_another_name(scene: Scene) -> N
     for text in (gains, renamed):
         scene.agree(text)
         assert scene.queues() == plain_queues(text)
-    assert {scene.labels(it)[LABEL] for it in ("night", "day")} == {"serving"}
+    assert {scene.labels(entry)[LABEL] for entry in ("night", "day")} == {"serving"}
     scene.submit("night", "new", 8)
     scene.wait(lambda: scene.jobs("night")["new"], "on serving")
-    assert {it for it in scene.project.on_cluster() if it.startswith("ClusterQueue/")} == {
+    assert {entry for entry in scene.project.on_cluster() if entry.startswith("ClusterQueue/")} == {
         "ClusterQueue/research",
         "ClusterQueue/serving",
         "ClusterQueue/serving-prod",
@@ -242,10 +247,12 @@ def test_a_team_leaves_and_its_running_jobs_end_first(scene: Scene) -> None:
     scene.submit("lab", "new", 1)
     scene.wait(lambda: scene.jobs("lab"), {"running": "on research", "new": "LocalQueue default doesn't exist"})
     scene.end("lab")
-    scene.wait(lambda: [it for it in scene.project.on_cluster() if it.endswith("/research")], ["Cohort/research"])
+    scene.wait(
+        lambda: [entry for entry in scene.project.on_cluster() if entry.endswith("/research")], ["Cohort/research"]
+    )
     scene.project.pulumi("refresh", "--yes").ok()
     scene.agree(HARDWARE + TRAINING)
-    assert [it for it in scene.project.on_cluster() if "research" in it] == []
+    assert [entry for entry in scene.project.on_cluster() if "research" in entry] == []
 
 
 # --- operator: it sees to every namespace with the label ----------------------------------------------------------------------
@@ -274,7 +281,7 @@ def test_every_namespace_with_the_label_gets_its_teams_queues(scene: Scene) -> N
     scene.label("early", "-")
     scene.wait(
         scene.queues,
-        {key: it for key, it in expected.items() if key != "early/default"} | {"theirs/default": "training"},
+        {key: value for key, value in expected.items() if key != "early/default"} | {"theirs/default": "training"},
     )
 
 
@@ -317,7 +324,7 @@ def test_a_local_queue_of_the_old_team_takes_no_job_and_is_made_anew_once_delete
 def without_left_over(scene: Scene, expected: Mapping[str, str]) -> dict[str, str]:
     """The real operator deletes while it still watches, and so may make anew what it should not (docs/namespaces.md)."""
     found = scene.queues()
-    for namespace, name in (it.split("/") for it in found.keys() - expected.keys()):
+    for namespace, name in (entry.split("/") for entry in found.keys() - expected.keys()):
         scene.kubectl("delete", "localqueue", name, "--namespace", namespace, "--ignore-not-found")
     return found
 

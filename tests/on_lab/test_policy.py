@@ -54,7 +54,7 @@ class Policed(Stack):
     def configured(self, **policies: Any) -> tuple[str, str]:
         """The arguments that give policies this configuration; `_` of their names stands for `-`."""
         file = self.folder / "policy.json"
-        file.write_text(json.dumps({name.replace("_", "-"): it for name, it in policies.items()}))
+        file.write_text(json.dumps({name.replace("_", "-"): policy for name, policy in policies.items()}))
         return "--policy-pack-config", str(file)
 
 
@@ -65,14 +65,16 @@ def prod(tmp_path_factory: pytest.TempPathFactory) -> Policed:
     (folder / "Pulumi.yaml").write_text("name: policed\nruntime: python\n")
     (folder / "__main__.py").write_text(PROGRAM)
     (folder / "tenancy.toml").write_text(AGREEMENT)
-    it = Policed(folder, folder / "no-kubeconfig", stack="prod")
-    del it.environment["KUBECONFIG"]  # the provider renders to files, or has a cluster: not both
-    it.set(agreement="tenancy.toml", protect="true")
-    return it
+    policed = Policed(folder, folder / "no-kubeconfig", stack="prod")
+    del policed.environment["KUBECONFIG"]  # the provider renders to files, or has a cluster: not both
+    policed.set(agreement="tenancy.toml", protect="true")
+    return policed
 
 
 def bodies(plan: Plan) -> Objects:
-    return {f"{it['kind']}/{it['metadata']['name']}": it for it in [*kueue.objects(plan), *kai.objects(plan)]}
+    return {
+        f"{entry['kind']}/{entry['metadata']['name']}": entry for entry in [*kueue.objects(plan), *kai.objects(plan)]
+    }
 
 
 def gpus(one: Any) -> Any:
@@ -148,7 +150,7 @@ BROKEN: list[tuple[Callable[[Objects], None], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("breaks", "policy", "said"), BROKEN, ids=[it[0].__name__ for it in BROKEN])
+@pytest.mark.parametrize(("breaks", "policy", "said"), BROKEN, ids=[entry[0].__name__ for entry in BROKEN])
 def test_a_broken_rule_fails_the_preview_by_name(
     prod: Policed, breaks: Callable[[Objects], None], policy: str, said: str
 ) -> None:

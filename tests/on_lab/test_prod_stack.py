@@ -34,7 +34,10 @@ SKIPS = {"PULUMI_SKIP_CHECKPOINTS": "true"}
 def prod() -> dict[str, str]:
     """What Pulumi.prod.yaml sets, as Pulumi hands it to a program."""
     config = yaml.safe_load((ROOT / "Pulumi.prod.yaml").read_text())["config"]
-    made = {key.removeprefix("tenancy:"): it if isinstance(it, str) else json.dumps(it) for key, it in config.items()}
+    made = {
+        key.removeprefix("tenancy:"): value if isinstance(value, str) else json.dumps(value)
+        for key, value in config.items()
+    }
     made.pop("context")
     return made | {"agreement": str(ROOT / made["agreement"])}
 
@@ -80,9 +83,9 @@ def cluster(labs: Path) -> Iterator[Folder]:
 
 @pytest.fixture(scope="module")
 def stack(cluster: Folder, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    it = Project(tmp_path_factory.mktemp("prod"), cluster.kubeconfig)
-    it.set(**prod())
-    return it
+    project = Project(tmp_path_factory.mktemp("prod"), cluster.kubeconfig)
+    project.set(**prod())
+    return project
 
 
 def test_prod_from_preview_to_a_destroy_that_is_refused(stack: Project) -> None:
@@ -128,4 +131,4 @@ def test_a_queue_that_left_the_stack_stays_and_is_named(stack: Project) -> None:
 
 def _of(team: str, stack: Project) -> list[str]:
     state = json.loads(stack.pulumi("stack", "export").ok().said)["deployment"]["resources"]
-    return [it["urn"] for it in state if it.get("protect") and re.search(rf"-{team}(-|$)", it["urn"])]
+    return [entry["urn"] for entry in state if entry.get("protect") and re.search(rf"-{team}(-|$)", entry["urn"])]

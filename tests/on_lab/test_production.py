@@ -58,9 +58,9 @@ def written(stack: Project) -> float:
 
 @pytest.fixture(scope="module")
 def cluster(stack: Project, written: float, plan: Plan) -> Teams:
-    it = Teams(connect(str(stack.kubeconfig)), plan)
-    it.settle()
-    return it
+    teams = Teams(connect(str(stack.kubeconfig)), plan)
+    teams.settle()
+    return teams
 
 
 @pytest.fixture
@@ -77,22 +77,22 @@ def test_a_second_run_has_nothing_to_change(
     stack.preview("--refresh", "--expect-no-changes").ok()
     looked = time.monotonic() - started
     there = stack.on_cluster()
-    assert sorted(there) == sorted(f"{it['kind']}/{it['metadata']['name']}" for it in kueue.objects(plan))
+    assert sorted(there) == sorted(f"{entry['kind']}/{entry['metadata']['name']}" for entry in kueue.objects(plan))
     with capsys.disabled():
         print(f"\npulumi up of {len(there)} objects: {written:.1f} s; preview of no change: {looked:.1f} s")
 
 
 def test_every_queue_is_active(cluster: Teams) -> None:
     def inactive() -> list[str]:
-        queues = [dict(it) for it in cluster.client.list(ClusterQueue)]
-        return [it["metadata"]["name"] for it in queues if condition(it, "Active").get("status") != "True"]
+        queues = [dict(queue) for queue in cluster.client.list(ClusterQueue)]
+        return [queue["metadata"]["name"] for queue in queues if condition(queue, "Active").get("status") != "True"]
 
     cluster.until(lambda: not inactive(), lambda: f"not Active: {inactive()}")
 
 
 def test_the_nodes_of_a_flavor_have_its_capacity_and_no_node_is_in_two(cluster: Teams, plan: Plan) -> None:
     """Counted as Kueue does it: the nodes that carry the labels of the ResourceFlavor on the cluster."""
-    flavors = {it.metadata.name: it["spec"]["nodeLabels"] for it in cluster.client.list(ResourceFlavor)}
+    flavors = {flavor.metadata.name: flavor["spec"]["nodeLabels"] for flavor in cluster.client.list(ResourceFlavor)}
     counted: Counter[str] = Counter()
     belongs: Counter[str] = Counter()
     for node in cluster.client.list(Node):
@@ -204,7 +204,7 @@ def test_prod_takes_back_at_once(idle: Teams, plan: Plan, capsys: pytest.Capture
 def test_jobs_are_packed_by_the_levels_of_their_flavor(idle: Teams, plan: Plan) -> None:
     hgx, a100, h100 = (plan.flavor[name] for name in ("hgx-h100", "a100-80g", "h100"))
     labels = idle.nodes()
-    units = Counter(it[UNIT] for it in labels.values() if UNIT in it)
+    units = Counter(label[UNIT] for label in labels.values() if UNIT in label)
     assert sum(units.values()) == hgx.nodes
     most = max(units.values())
     within_unit, near = {REQUIRED: UNIT}, {PREFERRED: ZONE}

@@ -48,18 +48,18 @@ def many(teams: int) -> str:
 @pytest.fixture
 def project(empty: Path, tmp_path: Path) -> Iterator[Project]:
     """A stack that has never been updated, on a cluster with nothing on it."""
-    it = Project(tmp_path, empty)
-    it.agree(SMALL)
-    yield it
-    it.wipe()
+    result = Project(tmp_path, empty)
+    result.agree(SMALL)
+    yield result
+    result.wipe()
 
 
 def holds(project: Project, text: str) -> None:
     """The cluster has what the agreement makes, all of it and nothing else."""
-    wanted = {f"{it['kind']}/{it['metadata']['name']}": it for it in kueue.objects(plan_of(text))}
+    wanted = {f"{entry['kind']}/{entry['metadata']['name']}": entry for entry in kueue.objects(plan_of(text))}
     there = project.on_cluster()
     assert sorted(there) == sorted(wanted)
-    assert [difference for name, it in wanted.items() for difference in lacking(it, there[name], name)] == []
+    assert [difference for name, value in wanted.items() for difference in lacking(value, there[name], name)] == []
 
 
 # --- what is refused, before anything is written ------------------------------------------------------------------------
@@ -186,10 +186,10 @@ def test_an_object_on_its_way_out_is_not_written(project: Project) -> None:
 def test_up_makes_all_of_it_and_a_second_one_changes_nothing(project: Project) -> None:
     project.up().ok()
     holds(project, SMALL)
-    before = {name: it["metadata"]["resourceVersion"] for name, it in project.on_cluster().items()}
+    before = {name: value["metadata"]["resourceVersion"] for name, value in project.on_cluster().items()}
     project.up("--expect-no-changes").ok()
     project.preview("--refresh", "--expect-no-changes").ok()
-    assert {name: it["metadata"]["resourceVersion"] for name, it in project.on_cluster().items()} == before
+    assert {name: value["metadata"]["resourceVersion"] for name, value in project.on_cluster().items()} == before
 
 
 def test_a_number_changed_by_hand_is_told_and_put_back(project: Project) -> None:
@@ -220,12 +220,12 @@ def test_objects_that_went_are_told_and_after_a_refresh_made_again(project: Proj
 def test_the_cluster_gets_another_name_and_every_queue_stays(project: Project) -> None:
     """Its name is in the label of each object, and is the root Cohort's."""
     project.up().ok()
-    before = {name: it["metadata"]["uid"] for name, it in project.on_cluster().items()}
+    before = {name: value["metadata"]["uid"] for name, value in project.on_cluster().items()}
     renamed = SMALL.replace('name = "small"', 'name = "other"')
     project.agree(renamed)
     project.up().ok()
     holds(project, renamed)
-    after = {name: it["metadata"]["uid"] for name, it in project.on_cluster().items()}
+    after = {name: value["metadata"]["uid"] for name, value in project.on_cluster().items()}
     assert {name for name in before if after.get(name) != before[name]} == {"Cohort/small"}
 
 
@@ -300,8 +300,8 @@ def test_leftovers_are_named_and_kept_where_nobody_asked_for_their_removal(proje
     before = sorted(project.on_cluster())
     done = project.up(env=SKIP)
     assert done.code != 0
-    left = [it for it in before if it.startswith("ClusterQueue/") and it != "ClusterQueue/t23"]
-    assert left and all(it in done.said for it in left)
+    left = [entry for entry in before if entry.startswith("ClusterQueue/") and entry != "ClusterQueue/t23"]
+    assert left and all(entry in done.said for entry in left)
     assert "left by an update that was killed" in done.said
     assert sorted(project.on_cluster()) == before
 
@@ -335,9 +335,16 @@ def test_an_agreement_taken_back_after_a_killed_update_holds_again(project: Proj
 
 def changed(project: Project) -> list[str]:
     """The Cohorts that have the new limit."""
-    return [name for name, it in project.on_cluster().items() if name.startswith("Cohort/t") and "5" in limits(it)]
+    return [
+        name for name, value in project.on_cluster().items() if name.startswith("Cohort/t") and "5" in limits(value)
+    ]
 
 
 def limits(one: dict[str, Any]) -> list[str]:
     (group,) = one["spec"]["resourceGroups"]
-    return [it["borrowingLimit"] for flavor in group["flavors"] for it in flavor["resources"] if "borrowingLimit" in it]
+    return [
+        resource["borrowingLimit"]
+        for flavor in group["flavors"]
+        for resource in flavor["resources"]
+        if "borrowingLimit" in resource
+    ]

@@ -139,13 +139,17 @@ def namespace(plan: Plan, name: str, team: str) -> list[dict[str, Any]]:
 
 
 def job(plan: Plan, place: str, name: str, size: int, flavor: str) -> dict[str, Any]:
-    it = plan.flavor[flavor]
-    asks = {it.resource: str(size), "cpu": milli_text(it.cpu * size), "memory": bytes_text(it.memory * size)}
+    result = plan.flavor[flavor]
+    asks = {
+        result.resource: str(size),
+        "cpu": milli_text(result.cpu * size),
+        "memory": bytes_text(result.memory * size),
+    }
     container = {"name": "work", "image": "none.invalid/none", "resources": {"requests": asks, "limits": asks}}
     pod = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": 0,
-        "nodeSelector": dict(it.node_labels),
+        "nodeSelector": dict(result.node_labels),
         "containers": [container],
     }
     return {
@@ -172,12 +176,12 @@ def sharing(cluster: Sharing) -> Iterator[Sharing]:
 def fair_shares(plan: Plan, flavor: str) -> dict[tuple[str, str], int]:
     """Guarantee and the part of the pool by weight: the departments' first, then in each the teams'."""
     pool = plan.pool[flavor]
-    whole = sum(it.weight for it in plan.departments)
+    whole = sum(department.weight for department in plan.departments)
     found = {}
     for department in plan.departments:
-        teams = [it for it in plan.teams if it.department == department.name]
+        teams = [team for team in plan.teams if team.department == department.name]
         for team in teams:
-            part = pool * department.weight * team.weight // (whole * sum(it.weight for it in teams))
+            part = pool * department.weight * team.weight // (whole * sum(team.weight for team in teams))
             found[team.name, flavor] = team.shares[flavor].guaranteed + part
     return found
 
@@ -199,7 +203,7 @@ def test_who_came_first_keeps_what_it_borrowed_where_nothing_else_is_agreed(shar
     sharing.submit("early", {"b": everything})
     sharing.until({("b", "x"): everything})
     sharing.submit("late", {"a": everything, "c": everything})
-    own = {(it.name, "x"): it.shares["x"].guaranteed for it in sharing.plan.teams if it.name != "b"}
+    own = {(team.name, "x"): team.shares["x"].guaranteed for team in sharing.plan.teams if team.name != "b"}
     sharing.until({("b", "x"): everything - sum(own.values()), **own})
 
 
@@ -234,7 +238,7 @@ def pending(sharing: Sharing, place: str) -> list[str]:
 
 def test_in_a_queue_the_namespace_that_has_used_less_goes_first(sharing: Sharing) -> None:
     sharing.agree(CLUSTER + USAGE)
-    apply(sharing.kubeconfig, [it for name in ("often", "seldom") for it in namespace(sharing.plan, name, "t")])
+    apply(sharing.kubeconfig, [entry for name in ("often", "seldom") for entry in namespace(sharing.plan, name, "t")])
     size = sharing.plan.team["t"].shares["x"].guaranteed
     sharing.submit("running", {"often": size}, size)
     sharing.until({("t", "x"): size})
@@ -251,12 +255,12 @@ def test_in_a_queue_the_namespace_that_has_used_less_goes_first(sharing: Sharing
 def consumed(sharing: Sharing, place: str) -> float:
     status = sharing.client.get(LocalQueue, "default", namespace=place).get("status") or {}
     sampled = ((status.get("fairSharing") or {}).get("admissionFairSharingStatus") or {}).get("consumedResources") or {}
-    return len([it for it in sampled.values() if it not in ("0", 0)])
+    return len([entry for entry in sampled.values() if entry not in ("0", 0)])
 
 
 def running(sharing: Sharing, name: str, place: str) -> bool:
-    it = sharing.client.get(Job, name, namespace=place)
-    return bool(it.spec and it.spec.suspend is False)
+    result = sharing.client.get(Job, name, namespace=place)
+    return bool(result.spec and result.spec.suspend is False)
 
 
 def test_kueue_is_started_anew_only_for_another_sharing(sharing: Sharing) -> None:

@@ -50,7 +50,7 @@ class Status:
 
     def teams(self, *more: str) -> dict[str, Team]:
         """In the order in which they are shown."""
-        return {it["team"]: it for it in json.loads(self("--json", *more)[1])["teams"]}
+        return {team["team"]: team for team in json.loads(self("--json", *more)[1])["teams"]}
 
     def until(self, so: Callable[[dict[str, Team]], bool]) -> dict[str, Team]:
         deadline = time.monotonic() + PATIENCE
@@ -71,7 +71,7 @@ def nothing_left(client: Client, plan: Plan) -> Iterator[None]:
         for name in plan.team:
             client.delete(Namespace, name)
         Teams(client, plan).until(
-            lambda: not {it.metadata.name for it in client.list(Namespace)} & plan.team.keys(),
+            lambda: not {namespace.metadata.name for namespace in client.list(Namespace)} & plan.team.keys(),
             lambda: "namespaces stay",
         )
 
@@ -89,7 +89,7 @@ def patched(client: Client, queue: str, path: str, value: str, back: str) -> Ite
 
 
 def loans(parts: list[dict[str, Any]]) -> list[tuple[str, int, bool]]:
-    return [(it["team"], it["units"], it["about"]) for it in parts]
+    return [(part["team"], part["units"], part["about"]) for part in parts]
 
 
 def waiting(found: dict[str, Team]) -> int:
@@ -97,11 +97,11 @@ def waiting(found: dict[str, Team]) -> int:
 
 
 def evicted(found: dict[str, Team]) -> int:
-    return sum(it["times"] for it in found["research"]["evictions"])
+    return sum(eviction["times"] for eviction in found["research"]["evictions"])
 
 
 def short(team: Team) -> list[str]:
-    return [it["kind"] for it in team["short"]]
+    return [entry["kind"] for entry in team["short"]]
 
 
 @pytest.mark.slow
@@ -112,7 +112,9 @@ def test_what_happens_on_kueue_is_what_is_shown(shared: Folder, client: Client, 
         # research takes its 8 and the 8 that training lends; one job more waits.
         for number in range(5):
             teams.submit("research", f"job-{number}", Ask(gpu, 4))
-        found = status.until(lambda it: it["research"]["used"] == 16 and it["research"]["waiting"]["jobs"] == 1)
+        found = status.until(
+            lambda entry: entry["research"]["used"] == 16 and entry["research"]["waiting"]["jobs"] == 1
+        )
         research, training = found["research"], found["training"]
         assert loans(research["borrowed_from"]) == [("training", 8, False)]
         assert loans(training["lent_to"]) == [("research", 8, False)] and training["attention"] == "quiet"
@@ -127,21 +129,21 @@ def test_what_happens_on_kueue_is_what_is_shown(shared: Folder, client: Client, 
         for number in range(4):
             teams.submit("training", f"job-{number}", Ask(gpu, 4))
         found = status.until(
-            lambda it: (it["training"]["used"], it["research"]["used"]) == (16, 8) and waiting(it) == 3
+            lambda entry: (entry["training"]["used"], entry["research"]["used"]) == (16, 8) and waiting(entry) == 3
         )
         research = found["research"]
         assert (research["used"], research["lent"], research["borrowed"], research["attention"]) == (8, 0, 0, "evicted")
         assert evicted(found) == 2 and not found["training"]["evictions"]
-        assert {it["why"] for it in research["evictions"]} == {"taken back by its owner"}
-        for name in {it["job"].removeprefix("research/") for it in research["evictions"]}:
+        assert {eviction["why"] for eviction in research["evictions"]} == {"taken back by its owner"}
+        for name in {eviction["job"].removeprefix("research/") for eviction in research["evictions"]}:
             client.delete(Job, name, namespace="research", cascade=CascadeType.BACKGROUND)
         # Of jobs that are gone events tell.
-        status.until(lambda it: (waiting(it), evicted(it)) == (1, 2))
+        status.until(lambda entry: (waiting(entry), evicted(entry)) == (1, 2))
 
         # A queue that somebody stopped, and then one that somebody changed: a job within the guarantee waits.
         with patched(client, "inference", "/spec/stopPolicy", "Hold", "None"):
             teams.submit("inference", "job", Ask(gpu, 8))
-            found = status.until(lambda it: it["inference"]["waiting"]["jobs"] == 1)
+            found = status.until(lambda entry: entry["inference"]["waiting"]["jobs"] == 1)
             assert next(iter(found)) == "inference" and short(found["inference"]) == ["stopped"]
             code, out = status("--fail-on", "short")
             assert code == 1 and "SHORT inference: ClusterQueue/inference is stopped (Hold): no job of it starts" in out
@@ -151,7 +153,7 @@ def test_what_happens_on_kueue_is_what_is_shown(shared: Folder, client: Client, 
         with patched(client, "inference", QUOTA, "1", "8"):
             teams.submit("inference", "job", Ask(gpu, 4))
             found = status.until(
-                lambda it: it["inference"]["used"] == it["inference"]["waiting"]["within_guarantee"] == 1
+                lambda entry: entry["inference"]["used"] == entry["inference"]["waiting"]["within_guarantee"] == 1
             )
             assert short(found["inference"]) == ["changed"]
             code, out = status("--reclaim", "0", "--fail-on", "short")
@@ -164,10 +166,10 @@ def test_what_happens_on_kueue_is_what_is_shown(shared: Folder, client: Client, 
             out = status("--prometheus")[1]
         finally:
             client.patch(Node, "gpu-0", {"spec": {"unschedulable": None}})
-        families = {it.name: it for it in text_string_to_metric_families(out)}
+        families = {family.name: family for family in text_string_to_metric_families(out)}
         (nodes,) = families["tenancy_promise_short"].samples
         assert (nodes.labels["kind"], nodes.labels["flavor"], nodes.labels["team"]) == ("nodes", "gpu", "")
-        used = {it.labels["team"]: it.value for it in families["tenancy_used"].samples}
+        used = {sample.labels["team"]: sample.value for sample in families["tenancy_used"].samples}
         assert used["training"] == 16 and families["tenancy_usable"].samples[0].value == 24
 
 
@@ -178,12 +180,16 @@ def test_what_happens_on_kai_is_what_is_shown(shared: Folder, client: Client, pl
     with nothing_left(client, plan):
         jobs.begin()
         jobs.submit("borrows", "research", "gpu", 18, 1)
-        found = status.until(lambda it: it["research"]["used"] == 16 and it["research"]["waiting"]["jobs"] == 2)
+        found = status.until(
+            lambda entry: entry["research"]["used"] == 16 and entry["research"]["waiting"]["jobs"] == 2
+        )
         assert loans(found["research"]["borrowed_from"]) == [("training", 8, False)]
         assert "Limit is 16 GPUs" in status("--team", "research")[1]
         jobs.submit("owner", "training", "gpu", 6, 1)
-        found = status.until(lambda it: (it["training"]["used"], it["research"]["used"], evicted(it)) == (6, 10, 6))
-        assert {it["why"] for it in found["research"]["evictions"]} == {"taken back by its owner"}
+        found = status.until(
+            lambda entry: (entry["training"]["used"], entry["research"]["used"], evicted(entry)) == (6, 10, 6)
+        )
+        assert {eviction["why"] for eviction in found["research"]["evictions"]} == {"taken back by its owner"}
         assert loans(found["training"]["lent_to"]) == [("research", 2, False)]
         assert found["research"]["attention"] == "evicted"
 

@@ -28,7 +28,7 @@ PATIENCE = 600.0  # seconds; a sixth of it on a quiet machine
 def agreement() -> str:
     each = THOUSAND // TEAMS
     teams = [
-        f"[teams.t{team}]\nguaranteed = 8\nprod = 2\nnamespaces = {json.dumps([f't{team}-{it:03}' for it in range(each)])}\n"
+        f"[teams.t{team}]\nguaranteed = 8\nprod = 2\nnamespaces = {json.dumps([f't{team}-{number:03}' for number in range(each)])}\n"
         for team in range(TEAMS)
     ]
     return f'[cluster]\nname = "big"\n[flavors.gpu]\nnodes = {TEAMS}\ngpus_per_node = 8\n' + "".join(teams)
@@ -43,9 +43,9 @@ def plan() -> Plan:
 def kubeconfig(labs: Path, plan: Plan) -> Iterator[Path]:
     """Of a lab that is taken down as it is: a thousand namespaces take longer to go than to come."""
     controllers = (namespace_operator.NAME,) if namespace_operator.is_given() else ()
-    it = lab.up(plan, "thousand", controllers).kubeconfig
-    cluster.apply(it, kueue.objects(plan))
-    yield it
+    path = lab.up(plan, "thousand", controllers).kubeconfig
+    cluster.apply(path, kueue.objects(plan))
+    yield path
     lab.down("thousand")
 
 
@@ -71,7 +71,9 @@ def test_a_thousand_listed_namespaces_by_kubectl(kubeconfig: Path, plan: Plan) -
 def test_a_thousand_labelled_namespaces_by_the_operator(kubeconfig: Path, plan: Plan) -> None:
     """Those that are there by now, without their LocalQueues."""
     if not queues(kubeconfig):
-        cluster.apply(kubeconfig, [it for it in access.objects(plan, Namespaces.LISTED) if it["kind"] == "Namespace"])
+        cluster.apply(
+            kubeconfig, [entry for entry in access.objects(plan, Namespaces.LISTED) if entry["kind"] == "Namespace"]
+        )
     cluster.kubectl(kubeconfig, "delete", "localqueues", "--all", "--all-namespaces", "--wait=false")
     assert queues(kubeconfig) == Counter()
     stand_in = (

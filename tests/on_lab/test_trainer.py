@@ -102,28 +102,33 @@ def agreed() -> Plan:
 def training(labs: Path, agreed: Plan) -> Iterator[Folder]:
     """A lab with Trainer that holds the agreement: queues, namespaces, rights and policies, but no Profiles; and the kinds
     PyTorchJob and RayJob."""
-    it = lab.up(agreed, "training", ("trainer",))
+    folder = lab.up(agreed, "training", ("trainer",))
     kinds = [
         tools.module_dir("training-operator") / "manifests/base/crds/kubeflow.org_pytorchjobs.yaml",
         tools.module_dir("kuberay") / "config/crd/bases/ray.io_rayjobs.yaml",
         # Kueue's part for RayJobs looks at these too, and ends, with all of Kueue, where they are not served in two minutes.
         tools.module_dir("kuberay") / "config/crd/bases/ray.io_rayclusters.yaml",
     ]
-    apply(it.kubeconfig, [one for path in kinds for one in documents(path.read_text())])
-    apply(it.kubeconfig, [*kueue.objects(agreed), *(it for it in tenants(agreed) if it["kind"] != "Profile")])
-    yield it
+    apply(folder.kubeconfig, [one for path in kinds for one in documents(path.read_text())])
+    apply(
+        folder.kubeconfig,
+        [*kueue.objects(agreed), *(tenant for tenant in tenants(agreed) if tenant["kind"] != "Profile")],
+    )
+    yield folder
     lab.down("training")
 
 
 @pytest.fixture
 def client(training: Folder) -> Iterator[Client]:
     """The cluster; afterwards nothing that a test submitted is left."""
-    it = connect(str(training.kubeconfig))
-    yield it
+    result = connect(str(training.kubeconfig))
+    yield result
     for namespace in ("ranking", "asr", "alice"):
         for kind in (*KINDS.values(), StatefulSet):
-            it.deletecollection(kind, namespace=namespace, cascade=CascadeType.BACKGROUND)
-    until(lambda: not list(it.list(Workload, namespace="*")) and not pods(it, "ranking"), lambda: "jobs do not go")
+            result.deletecollection(kind, namespace=namespace, cascade=CascadeType.BACKGROUND)
+    until(
+        lambda: not list(result.list(Workload, namespace="*")) and not pods(result, "ranking"), lambda: "jobs do not go"
+    )
 
 
 def tenants(agreed: Plan) -> list[dict[str, Any]]:
@@ -140,14 +145,18 @@ def until(true: Callable[[], object], complaint: Callable[[], str]) -> None:
 def pods(client: Client, namespace: str) -> list[str]:
     """The node of each running pod."""
     found = client.list(Pod, namespace=namespace, fields={"status.phase": "Running"})
-    return [str(it.spec.nodeName) for it in found if it.spec and it.metadata and not it.metadata.deletionTimestamp]
+    return [
+        str(entry.spec.nodeName)
+        for entry in found
+        if entry.spec and entry.metadata and not entry.metadata.deletionTimestamp
+    ]
 
 
 def condition(client: Client, namespace: str, owner: str, kind: str) -> dict[str, Any]:
     """A condition of the Workload that belongs to a job; empty where there is none."""
-    for it in client.list(Workload, namespace=namespace):
-        if any(one.name == owner for one in it.metadata.ownerReferences or ()):
-            conditions = (it.get("status") or {}).get("conditions") or ()
+    for workload in client.list(Workload, namespace=namespace):
+        if any(one.name == owner for one in workload.metadata.ownerReferences or ()):
+            conditions = (workload.get("status") or {}).get("conditions") or ()
             return next((dict(one) for one in conditions if one["type"] == kind), {})
     return {}
 
@@ -156,8 +165,8 @@ def said(client: Client, namespace: str) -> str:
     """What is known of a namespace's Workloads, for a test that fails."""
     return str(
         [
-            (it.metadata.name, (it.get("status") or {}).get("conditions"))
-            for it in client.list(Workload, namespace=namespace)
+            (workload.metadata.name, (workload.get("status") or {}).get("conditions"))
+            for workload in client.list(Workload, namespace=namespace)
         ]
     )
 
@@ -165,9 +174,11 @@ def said(client: Client, namespace: str) -> str:
 def used(client: Client, queue: str, flavor: str) -> int:
     """Devices of a flavor that a ClusterQueue's jobs have."""
     (of_flavor,) = (
-        it for it in client.get(ClusterQueue, queue)["status"]["flavorsReservation"] if it["name"] == flavor
+        entry for entry in client.get(ClusterQueue, queue)["status"]["flavorsReservation"] if entry["name"] == flavor
     )
-    return sum(int(it["total"]) for it in of_flavor["resources"] if it["name"].startswith("nvidia.com/mig-"))
+    return sum(
+        int(resource["total"]) for resource in of_flavor["resources"] if resource["name"].startswith("nvidia.com/mig-")
+    )
 
 
 def template(name: str) -> dict[str, Any]:
@@ -188,7 +199,7 @@ def test_a_trainjob_gives_way_to_the_owner_and_comes_back(client: Client, traini
     train = submit(training, "ranking", template("trainjob.yaml"))
     until(lambda: len(pods(client, "ranking")) == 16, lambda: said(client, "ranking"))
     nodes = pods(client, "ranking")
-    units = {it.metadata.labels[UNIT] for it in client.list(Node) if it.metadata and it.metadata.name in nodes}
+    units = {node.metadata.labels[UNIT] for node in client.list(Node) if node.metadata and node.metadata.name in nodes}
     assert len(set(nodes)) == 16
     assert len(units) == 1
 
@@ -224,9 +235,9 @@ def test_a_template_is_admitted_as_it_stands(client: Client, training: Folder, n
     until(lambda: condition(client, "asr", made, "Admitted").get("status") == "True", lambda: said(client, "asr"))
     (workload,) = client.list(Workload, namespace="asr")
     sets = workload["status"]["admission"]["podSetAssignments"]
-    assert [it["flavors"]["cpu"] for it in sets] == flavors
+    assert [entry["flavors"]["cpu"] for entry in sets] == flavors
     if body["kind"] in ("Job", "JobSet", "TrainJob"):
-        count = sum(it["count"] for it in workload["spec"]["podSets"])
+        count = sum(entry["count"] for entry in workload["spec"]["podSets"])
         until(lambda: len(pods(client, "asr")) == count, lambda: said(client, "asr"))
     else:
 
@@ -245,7 +256,7 @@ def test_templates_fill_prod_too(client: Client, training: Folder) -> None:
     until(lambda: len(pods(client, "ranking")) == 1, lambda: said(client, "ranking"))
     until(
         lambda: any(
-            condition(client, "ranking", it, "QuotaReserved").get("status") == "False" for it in (first, second)
+            condition(client, "ranking", entry, "QuotaReserved").get("status") == "False" for entry in (first, second)
         ),
         lambda: said(client, "ranking"),
     )
@@ -343,7 +354,9 @@ def test_the_profile_is_what_its_schema_says_and_its_controller_takes_the_namesp
         apply(training.kubeconfig, crds(folder))
     apply(training.kubeconfig, profiles)  # refuses fields that the schema has not
     if (folder / "bin").is_dir():
-        admins = lambda: [it.metadata.name for it in client.list(RoleBinding, namespace="alice") if it.metadata]
+        admins = lambda: [
+            entry.metadata.name for entry in client.list(RoleBinding, namespace="alice") if entry.metadata
+        ]
         until(lambda: "namespaceAdmin" in admins(), lambda: f"{client.get(Profile, 'alice')}; {admins()}")
         assert not (client.get(Profile, "alice").get("status") or {}).get("conditions")
         assert client.get(Namespace, "alice").metadata.labels["tenancy.dev/team"] == "ranking"

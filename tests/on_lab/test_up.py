@@ -41,7 +41,7 @@ def test_nodes_are_the_agreements(client: Client, shared: Folder) -> None:
     for node in nodes.values():
         assert node.status.allocatable == {"cpu": "64", "memory": "512Gi", "nvidia.com/gpu": "8", "pods": "110"}
         assert node.metadata.labels["tenancy.dev/flavor"] == "gpu"
-        assert [it.status for it in node.status.conditions if it.type == "Ready"] == ["True"]
+        assert [condition.status for condition in node.status.conditions if condition.type == "Ready"] == ["True"]
 
 
 def test_kueues_own_webhook_refuses_what_kueue_forbids(client: Client, shared: Folder) -> None:
@@ -62,7 +62,11 @@ def test_kueues_own_webhook_refuses_what_kueue_forbids(client: Client, shared: F
 
 def test_everything_listens_on_loopback(shared: Folder) -> None:
     listening = {
-        name: {it.laddr.ip for it in process.net_connections("inet") if it.status == psutil.CONN_LISTEN}
+        name: {
+            connection.laddr.ip
+            for connection in process.net_connections("inet")
+            if connection.status == psutil.CONN_LISTEN
+        }
         for name, process in running(shared).items()
     }
     assert set(listening) > set(COMPONENTS)
@@ -101,14 +105,14 @@ def test_up_mends_a_controller_that_was_killed(shared: Folder, plan: Plan) -> No
 
 def test_up_brings_back_a_lab_after_a_reboot(labs: Path, plan: Plan) -> None:
     """Every process is gone, what the API server held is not, and an old number is somebody else's by now."""
-    it = lab.up(plan, "rebooted")
-    connect(str(it.kubeconfig)).create(Namespace.from_dict({"metadata": {"name": "kept"}}))
-    for process in running(it).values():
+    folder = lab.up(plan, "rebooted")
+    connect(str(folder.kubeconfig)).create(Namespace.from_dict({"metadata": {"name": "kept"}}))
+    for process in running(folder).values():
         process.kill()
         process.wait(5)
-    (it.kwok / "clusters" / "rebooted" / "pids" / "etcd.pid").write_text(str(os.getpid()))
+    (folder.kwok / "clusters" / "rebooted" / "pids" / "etcd.pid").write_text(str(os.getpid()))
     lab.up(plan, "rebooted")
-    client = connect(str(it.kubeconfig))
+    client = connect(str(folder.kubeconfig))
     assert client.get(Namespace, "kept") and len(list(client.list(Node))) == 4
     assert lab.status("rebooted").fine
     assert lab.down("rebooted")
@@ -142,13 +146,13 @@ def test_two_labs_stand_side_by_side_and_end_alone(shared: Folder, client: Clien
     other = plan_of(
         AGREEMENT.replace("[flavors.gpu]\nnodes = 4", "[flavors.gpu]\nnodes = 40").replace('"lab"', '"other"')
     )
-    it = lab.up(other, "second")
-    assert len(list(connect(str(it.kubeconfig)).list(Node))) == 40
+    folder = lab.up(other, "second")
+    assert len(list(connect(str(folder.kubeconfig)).list(Node))) == 40
     assert len(list(client.list(Node))) == 4
-    assert not set(it.state().ports.values()) & set(shared.state().ports.values())
+    assert not set(folder.state().ports.values()) & set(shared.state().ports.values())
     assert {"second", "shared"} <= set(lab.names())
     assert lab.down("second") and "second" not in lab.names()
-    assert not it.path.exists() and not processes_under(it.path)
+    assert not folder.path.exists() and not processes_under(folder.path)
     assert lab.status("shared").fine
     assert not lab.down("second")
 
@@ -208,9 +212,9 @@ def test_down_after_a_killed_up_leaves_nothing(labs: Path, tmp_path: Path) -> No
 
 
 def test_down_ends_processes_whose_folder_was_removed(labs: Path, plan: Plan) -> None:
-    it = lab.up(plan, "forgotten")
-    running(it)["etcd"].kill()
-    subprocess.run(["rm", "-rf", str(it.path)], check=True)
+    folder = lab.up(plan, "forgotten")
+    running(folder)["etcd"].kill()
+    subprocess.run(["rm", "-rf", str(folder.path)], check=True)
     assert "forgotten" in lab.names()
     assert lab.down("forgotten")
     assert not processes_under(labs / "forgotten")

@@ -127,7 +127,11 @@ class Venus:
         found = {}
         for one in self.client.list(Workload, namespace="*"):
             conditions = (one.get("status") or {}).get("conditions") or ()
-            kept = {it["type"]: it["reason"] for it in conditions if it["status"] == "True" or it["type"] in EVICTIONS}
+            kept = {
+                condition["type"]: condition["reason"]
+                for condition in conditions
+                if condition["status"] == "True" or condition["type"] in EVICTIONS
+            }
             found[one.metadata.uid] = (one.metadata.namespace, kept)
         return found
 
@@ -287,7 +291,7 @@ def wait(true: Callable[[], bool], complaint: str) -> None:
 
 def active(queue: Mapping[str, dict[str, list[dict[str, str]]]]) -> bool:
     conditions = (queue.get("status") or {}).get("conditions", [])
-    return any(it["type"] == "Active" and it["status"] == "True" for it in conditions)
+    return any(condition["type"] == "Active" and condition["status"] == "True" for condition in conditions)
 
 
 def nominal(queue: Mapping[str, dict[str, list[dict[str, list[dict[str, object]]]]]]) -> int:

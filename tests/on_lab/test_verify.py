@@ -45,11 +45,13 @@ LARGE = Patience(step=300.0, rest=30.0)  # a cluster of a hundred nodes on a bus
 
 def broken(run: Run) -> dict[str, str]:
     """What was not held, and why."""
-    return {it.check.name: it.why for it in run.outcomes if it.verdict is not Verdict.HELD}
+    return {outcome.check.name: outcome.why for outcome in run.outcomes if outcome.verdict is not Verdict.HELD}
 
 
 def left(client: Client) -> dict[str, list[str]]:
-    return {run: [f"{it.kind.kind}/{it.name}" for it in things] for run, things in leftovers(Api(client)).items()}
+    return {
+        run: [f"{thing.kind.kind}/{thing.name}" for thing in things] for run, things in leftovers(Api(client)).items()
+    }
 
 
 @contextmanager
@@ -84,11 +86,14 @@ def running_job(client: Client, plan: Plan) -> Iterator[Teams]:
 
 def of_user(client: Client) -> dict[str, Any]:
     """What a stop or a move of the user's job would change."""
-    pods = [it for it in client.list(Pod, namespace=USER) if it.status and it.status.phase == "Running"]
-    workloads = [dict(it) for it in client.list(Workload, namespace=USER)]
+    pods = [pod for pod in client.list(Pod, namespace=USER) if pod.status and pod.status.phase == "Running"]
+    workloads = [dict(workload) for workload in client.list(Workload, namespace=USER)]
     return {
-        "pods": [(it.metadata.uid, it.spec.nodeName) for it in pods if it.metadata and it.spec],
-        "workloads": [(it["metadata"]["uid"], condition(it, "Admitted"), condition(it, "Evicted")) for it in workloads],
+        "pods": [(pod.metadata.uid, pod.spec.nodeName) for pod in pods if pod.metadata and pod.spec],
+        "workloads": [
+            (workload["metadata"]["uid"], condition(workload, "Admitted"), condition(workload, "Evicted"))
+            for workload in workloads
+        ],
     }
 
 
@@ -109,10 +114,10 @@ def test_every_promise_of_the_lab_is_held_beside_a_users_job(shared: Folder, pla
         assert broken(run) == {}
         assert of_user(client) == was
     ((seen, there),) = meanwhile
-    assert [it.name for it in seen] == [it.name for it in before]
-    assert any(it.startswith("Node/") for it in there["whole"])
+    assert [node.name for node in seen] == [node.name for node in before]
+    assert any(entry.startswith("Node/") for entry in there["whole"])
     assert left(client) == {}
-    times = "".join(f"{it.seconds:7.1f} s  {it.check.name}\n" for it in run.outcomes)
+    times = "".join(f"{outcome.seconds:7.1f} s  {outcome.check.name}\n" for outcome in run.outcomes)
     print(f"\n{times}{run.seconds:7.1f} s  for {len(checks)} checks")
 
 
@@ -122,18 +127,18 @@ def test_what_is_seen_of_a_check(shared: Folder, plan: Plan, client: Client) -> 
     run = verify(client, plan, [check], name="seen")
     (outcome,) = run.outcomes
     assert (outcome.verdict, len(outcome.steps)) == (Verdict.HELD, len(check.steps))
-    jobs = {it.name: it for step in check.steps for it in step.submit}
+    jobs = {jobs.name: jobs for step in check.steps for jobs in step.submit}
     for step, seen in zip(check.steps, outcome.steps, strict=True):
         assert seen.seconds is not None and 0 <= seen.seconds < outcome.seconds
         assert dict(seen.running) == {name: step.running.get(name, 0) for name in seen.running}
         assert sum(seen.usage.values()) == sum(jobs[name].each * count for name, count in seen.running.items())
-    said = [it for seen in outcome.steps for it in seen.conditions]
-    assert any(it.reason == "InCohortReclamation" for it in said)
-    stopper = next(it.message for it in said if it.type == "Preempted")
+    said = [condition for seen in outcome.steps for condition in seen.conditions]
+    assert any(condition.reason == "InCohortReclamation" for condition in said)
+    stopper = next(condition.message for condition in said if condition.type == "Preempted")
     assert "UID: training/owner-" in stopper and "preemptor path: /lab/training" in stopper
-    held = [it for it in run.held if it.team == "training"]
-    assert sum(it.units for it in held[-1:]) == plan.team["training"].shares["gpu"].guaranteed
-    assert all(it.since < it.until <= run.seconds for it in run.held)
+    held = [held for held in run.held if held.team == "training"]
+    assert sum(entry.units for entry in held[-1:]) == plan.team["training"].shares["gpu"].guaranteed
+    assert all(held.since < held.until <= run.seconds for held in run.held)
 
 
 def test_two_runs_side_by_side(shared: Folder, plan: Plan, client: Client) -> None:
@@ -141,7 +146,7 @@ def test_two_runs_side_by_side(shared: Folder, plan: Plan, client: Client) -> No
     checks = select(kueue_checks(plan), sample=4)
     with ThreadPoolExecutor() as pool:
         runs = [pool.submit(verify, client, plan, checks, name=name, at_once=2) for name in ("left", "right")]
-        assert [broken(it.result()) for it in runs] == [{}, {}]
+        assert [broken(run.result()) for run in runs] == [{}, {}]
     assert left(client) == {}
 
 
@@ -154,8 +159,8 @@ def test_a_run_that_is_stopped_leaves_nothing(shared: Folder, plan: Plan, client
             stop.set()
 
     run = verify(client, plan, kueue_checks(plan), name="stopped", tell=tell, stop=stop, at_once=2)
-    assert {it.verdict for it in run.outcomes} == {Verdict.NOT_RUN}
-    assert {it.why for it in run.outcomes} == {STOPPED}
+    assert {outcome.verdict for outcome in run.outcomes} == {Verdict.NOT_RUN}
+    assert {outcome.why for outcome in run.outcomes} == {STOPPED}
     assert left(client) == {}
 
 
@@ -172,13 +177,13 @@ def test_on_real_nodes_a_check_needs_room(
         checks = select(kueue_checks(plan), only=["whole", "kueue/own-namespaces/training/*"])
         run = verify(client, plan, checks, name="real", tell=lambda event: copied.update(left(client)))
         assert of_user(client) == was
-    seen = {it.check.kind: (it.verdict, it.why) for it in run.outcomes}
+    seen = {outcome.check.kind: (outcome.verdict, outcome.why) for outcome in run.outcomes}
     assert seen["own-namespaces"] == (Verdict.HELD, "")
     assert seen["whole"][0] is Verdict.NOT_RUN
     assert (
         f"it needs {flavor.count(flavor.capacity)} of gpu, and {flavor.capacity - taken} are free" in seen["whole"][1]
     )
-    assert not [it for it in copied["real"] if it.startswith(("Node/", "ResourceFlavor/"))]
+    assert not [entry for entry in copied["real"] if entry.startswith(("Node/", "ResourceFlavor/"))]
     assert left(client) == {}
 
 
@@ -187,7 +192,7 @@ def without_inference(shared: Folder, plan: Plan, client: Client) -> Iterator[No
     """Somebody has deleted its queue."""
     client.delete(ClusterQueue, "inference")
     Teams(client, plan).until(
-        lambda: "inference" not in {it.metadata.name for it in client.list(ClusterQueue)},
+        lambda: "inference" not in {queue.metadata.name for queue in client.list(ClusterQueue)},
         lambda: "the queue does not go",
     )
     yield
@@ -197,7 +202,7 @@ def without_inference(shared: Folder, plan: Plan, client: Client) -> Iterator[No
 def test_a_queue_that_is_not_there(without_inference: None, shared: Folder, plan: Plan, client: Client) -> None:
     checks = select(kueue_checks(plan), only=["reach"])
     run = verify(client, plan, checks, name="missing", at_once=1)
-    why = {it.check.team: it.why for it in run.outcomes}
+    why = {outcome.check.team: outcome.why for outcome in run.outcomes}
     assert why["inference"] == "clusterqueue/inference is not on the cluster"
     assert not run.kept
     assert left(client) == {}
@@ -207,9 +212,9 @@ def test_a_queue_that_is_not_there(without_inference: None, shared: Folder, plan
 def production(labs: Path) -> Iterator[tuple[Client, Plan]]:
     """All of it, the rules of access too."""
     plan = plan_of((ROOT / "examples" / "production.toml").read_text())
-    it = lab.up(plan, "verify-production")
-    apply(it.kubeconfig, [*kueue.objects(plan), *access.objects(plan, access.Namespaces.LISTED)])
-    yield connect(str(it.kubeconfig)), plan
+    folder = lab.up(plan, "verify-production")
+    apply(folder.kubeconfig, [*kueue.objects(plan), *access.objects(plan, access.Namespaces.LISTED)])
+    yield connect(str(folder.kubeconfig)), plan
     lab.down("verify-production")
 
 
@@ -220,17 +225,17 @@ def test_production_sampled(production: tuple[Client, Plan]) -> None:
     sample = select([check for check in checks if not check.not_run], sample=8)
     run = verify(client, plan, sample, name="sampled", patience=LARGE)
     assert broken(run) == {}
-    assert len({it.check.kind for it in run.outcomes}) == len(sample)
+    assert len({outcome.check.kind for outcome in run.outcomes}) == len(sample)
     assert left(client) == {}
     print(f"\n{run.seconds:.1f} s for {len(sample)} of {len(checks)} checks")
 
 
 def test_venus_sampled(labs: Path) -> None:
     plan = plan_of((ROOT / "examples" / "venus.toml").read_text())
-    it = lab.up(plan, "verify-venus")
+    folder = lab.up(plan, "verify-venus")
     try:
-        apply(it.kubeconfig, kueue.objects(plan))
-        client = connect(str(it.kubeconfig))
+        apply(folder.kubeconfig, kueue.objects(plan))
+        client = connect(str(folder.kubeconfig))
         sample = select(kueue_checks(plan), sample=3)
         run = verify(client, plan, sample, name="sampled", patience=LARGE)
         assert broken(run) == {}

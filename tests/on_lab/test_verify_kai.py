@@ -42,9 +42,9 @@ Topology = create_global_resource(*kai.TOPOLOGY_VERSION.split("/"), "Topology", 
 
 @pytest.fixture(scope="module")
 def folder(labs: Path, plan: Plan) -> Iterator[Folder]:
-    it = lab.up(plan, "verify-kai", ("kai",))
-    apply(it.kubeconfig, kai.objects(plan))
-    yield it
+    result = lab.up(plan, "verify-kai", ("kai",))
+    apply(result.kubeconfig, kai.objects(plan))
+    yield result
     lab.down("verify-kai")
 
 
@@ -56,11 +56,11 @@ def client(folder: Folder) -> Client:
 @pytest.fixture(scope="module")
 def users(client: Client, plan: Plan) -> Jobs:
     """A user's jobs, in the agreement's own queues and over their quota: whoever wanted to could take them."""
-    it = Jobs(client, plan)
-    it.begin()
-    it.submit("users", "inference", "gpu", 16, 1)
-    it.runs(users=16)
-    return it
+    jobs = Jobs(client, plan)
+    jobs.begin()
+    jobs.submit("users", "inference", "gpu", 16, 1)
+    jobs.runs(users=16)
+    return jobs
 
 
 def test_every_promise_holds_and_nothing_is_left_nor_touched(client: Client, plan: Plan, users: Jobs) -> None:
@@ -74,7 +74,7 @@ def test_every_promise_holds_and_nothing_is_left_nor_touched(client: Client, pla
     until(lambda: not left(client), lambda: left(client))
 
 
-@pytest.mark.parametrize("mutations", TOGETHER, ids=[it[0].name.replace(" ", "-") for it in TOGETHER])
+@pytest.mark.parametrize("mutations", TOGETHER, ids=[entry[0].name.replace(" ", "-") for entry in TOGETHER])
 def test_a_fault_breaks_what_it_is_about_and_nothing_else(
     client: Client, plan: Plan, mutations: tuple[Mutation, ...]
 ) -> None:
@@ -82,7 +82,9 @@ def test_a_fault_breaks_what_it_is_about_and_nothing_else(
 
 
 def test_every_fault_is_in_one_batch() -> None:
-    assert sorted(it.name for batch in TOGETHER for it in batch) == sorted(it.name for it in ON_THE_LAB)
+    assert sorted(mutation.name for batch in TOGETHER for mutation in batch) == sorted(
+        mutation.name for mutation in ON_THE_LAB
+    )
 
 
 def test_half_a_gang_is_seen(client: Client, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,16 +105,16 @@ def test_half_a_gang_is_seen(client: Client, plan: Plan, monkeypatch: pytest.Mon
 
 
 def test_every_kind_on_the_lab_has_a_fault_that_breaks_it(plan: Plan) -> None:
-    broken = {name.partition("/")[0] for it in ON_THE_LAB for name in it.breaks} | {"gang"}
+    broken = {name.partition("/")[0] for mutation in ON_THE_LAB for name in mutation.breaks} | {"gang"}
     assert broken == {check.kind for check in kai_checks(plan)}
 
 
 def faults_are_seen(client: Client, plan: Plan, mutations: tuple[Mutation, ...]) -> None:
-    breaks = {name for it in mutations for name in it.breaks}
-    spares = {name for it in mutations for name in it.spares}
+    breaks = {name for mutation in mutations for name in mutation.breaks}
+    spares = {name for mutation in mutations for name in mutation.spares}
     with ExitStack() as there:
-        for it in mutations:
-            there.enter_context(applied(client, it))
+        for entry in mutations:
+            there.enter_context(applied(client, entry))
         run = verify(client, plan, chosen(plan, *breaks, *spares), name=safety.new_name())
     assert broken(run) == breaks, {outcome.check.name: outcome.why for outcome in run.outcomes}
 
@@ -177,7 +179,8 @@ def retopology(client: Client, name: str, spec: Any) -> None:
     labels = client.get(Topology, name)["metadata"]["labels"]
     client.delete(Topology, name)
     until(
-        lambda: name not in {it["metadata"]["name"] for it in client.list(Topology)}, lambda: f"{name} is still there"
+        lambda: name not in {entry["metadata"]["name"] for entry in client.list(Topology)},
+        lambda: f"{name} is still there",
     )
     client.create(Topology.from_dict({"metadata": {"name": name, "labels": labels}, "spec": spec}))
 

@@ -33,9 +33,9 @@ def rest() -> Plan:
 
 @pytest.fixture(scope="module")
 def cluster(labs: Path, rest: Plan) -> Iterator[Client]:
-    it = lab.up(rest, "verify-rest", ("kai",))
-    apply(it.kubeconfig, kai.objects(rest))
-    yield connect(str(it.kubeconfig))
+    folder = lab.up(rest, "verify-rest", ("kai",))
+    apply(folder.kubeconfig, kai.objects(rest))
+    yield connect(str(folder.kubeconfig))
     lab.down("verify-rest")
 
 
@@ -44,7 +44,7 @@ def test_they_hold(cluster: Client, rest: Plan) -> None:
     assert not {outcome.check.name: outcome.why for outcome in run.outcomes if outcome.verdict is not Verdict.HELD}
 
 
-@pytest.mark.parametrize("mutations", OF_THE_REST, ids=[it[0].name.replace(" ", "-") for it in OF_THE_REST])
+@pytest.mark.parametrize("mutations", OF_THE_REST, ids=[entry[0].name.replace(" ", "-") for entry in OF_THE_REST])
 def test_a_fault_breaks_what_it_is_about_and_nothing_else(
     cluster: Client, rest: Plan, mutations: tuple[Mutation, ...]
 ) -> None:
@@ -52,8 +52,8 @@ def test_a_fault_breaks_what_it_is_about_and_nothing_else(
 
 
 def test_every_kind_has_a_fault_that_breaks_it() -> None:
-    every = (*ON_THE_LAB, *(it for batch in OF_THE_REST for it in batch))
-    broken = {name.partition("/")[0] for it in every for name in it.breaks} | {
+    every = (*ON_THE_LAB, *(mutation for batch in OF_THE_REST for mutation in batch))
+    broken = {name.partition("/")[0] for mutation in every for name in mutation.breaks} | {
         "gang"
     }  # half a gang has a test of its own
     assert broken == set(KINDS[Scheduler.KAI])

@@ -98,9 +98,9 @@ def agreed() -> Plan:
 
 @pytest.fixture(scope="module")
 def machines(labs: Path, agreed: Plan) -> Iterator[Folder]:
-    it = lab.up(agreed, "machines", ("kubevirt",))
-    apply(it.kubeconfig, [*kueue.objects(agreed), *access.objects(agreed, Namespaces.LISTED)])
-    yield it
+    folder = lab.up(agreed, "machines", ("kubevirt",))
+    apply(folder.kubeconfig, [*kueue.objects(agreed), *access.objects(agreed, Namespaces.LISTED)])
+    yield folder
     lab.down("machines")
 
 
@@ -113,33 +113,43 @@ def proved(client: Client, plan: Plan, **settings: Any) -> tuple[Outcome, ...]:
     """A run of all its checks, after which nothing of it is left."""
     outcomes = verify(client, plan, kubevirt_checks(plan), name=new_name(), **settings).outcomes
     assert leftovers(Api(client)) == {}
-    assert not [it for it in client.list(Namespace) if it.metadata and (it.metadata.name or "").startswith("verify-")]
+    assert not [
+        namespace
+        for namespace in client.list(Namespace)
+        if namespace.metadata and (namespace.metadata.name or "").startswith("verify-")
+    ]
     assert not list(client.list(VirtualMachine, namespace="*"))
     return outcomes
 
 
 def broken(outcomes: tuple[Outcome, ...], team: str) -> dict[str, str]:
-    return {it.check.kind: it.why for it in outcomes if it.check.team == team and it.verdict is Verdict.BROKEN}
+    return {
+        outcome.check.kind: outcome.why
+        for outcome in outcomes
+        if outcome.check.team == team and outcome.verdict is Verdict.BROKEN
+    }
 
 
 def test_virt_controller_is_on_loopback_alone(machines: Folder) -> None:
     process = processes.running(machines)["virt-controller"]
-    listening = [it.laddr.ip for it in process.net_connections() if it.status == psutil.CONN_LISTEN]
+    listening = [
+        connection.laddr.ip for connection in process.net_connections() if connection.status == psutil.CONN_LISTEN
+    ]
     assert listening == ["127.0.0.1"]
-    assert [it.path for it in process.open_files() if not it.path.startswith((str(machines.path), "/sys/"))] == []
+    assert [file.path for file in process.open_files() if not file.path.startswith((str(machines.path), "/sys/"))] == []
 
 
 def test_where_no_team_has_machines_the_first_is_tried(client: Client, agreed: Plan) -> None:
     bare = replace(agreed, teams=tuple(replace(team, machines=None) for team in agreed.teams))
     outcomes = proved(client, bare)
-    assert {it.check.kind: it.verdict for it in outcomes} == {
+    assert {outcome.check.kind: outcome.verdict for outcome in outcomes} == {
         **dict.fromkeys(PROVED, Verdict.HELD),
         BOOT: Verdict.NOT_RUN,
-    }, [it.why for it in outcomes]
-    boot = next(it for it in outcomes if it.check.kind == BOOT)
+    }, [outcome.why for outcome in outcomes]
+    boot = next(outcome for outcome in outcomes if outcome.check.kind == BOOT)
     assert "virt-handler" in boot.why and not boot.steps
-    assert {it.check.team for it in outcomes} == {agreed.teams[0].name}
-    assert all("gives no machines" in it.check.promise for it in outcomes)
+    assert {outcome.check.team for outcome in outcomes} == {agreed.teams[0].name}
+    assert all("gives no machines" in outcome.check.promise for outcome in outcomes)
 
 
 @pytest.fixture(scope="module")
@@ -163,24 +173,24 @@ def faulty(client: Client, agreed: Plan) -> tuple[Outcome, ...]:
 def test_a_fault_is_seen_and_nothing_else(faulty: tuple[Outcome, ...], name: str) -> None:
     found = broken(faulty, name)
     assert set(found) == FAULTS[name].seen_by, found
-    held = {it.check.kind for it in faulty if it.check.team == name and it.verdict is Verdict.HELD}
+    held = {outcome.check.kind for outcome in faulty if outcome.check.team == name and outcome.verdict is Verdict.HELD}
     assert held == PROVED - FAULTS[name].seen_by
     assert all(f"{name}-machines" in why for why in found.values()), found
 
 
 def test_what_was_seen_is_told(faulty: tuple[Outcome, ...]) -> None:
     """The pod's own bytes, and KubeVirt's and the API server's own words."""
-    by_kind = {it.check.kind: it for it in faulty if it.check.team == "none"}
+    by_kind = {outcome.check.kind: outcome for outcome in faulty if outcome.check.team == "none"}
     (memory,) = by_kind["machine-memory"].steps
     assert memory.usage[MEMORY] in (1_391_857_344, 1_412_828_864)
     started, refused, larger = by_kind["machine-second"].steps
     assert (started.running, started.usage[INSTANCES]) == ({"others": 1, "last": 1}, 2)
     (said,) = refused.conditions
     assert f"exceeded quota: {quotas.QUOTA}, requested: {DEFINED}=1, used: {DEFINED}=2" in said.message
-    told = [(it.reason, it.message) for it in larger.conditions if it.job == "larger-0"]
+    told = [(condition.reason, condition.message) for condition in larger.conditions if condition.job == "larger-0"]
     assert [reason for reason, _ in told] == ["FailedCreate"] and f"requested: {MEMORY}=" in told[0][1]
     gpu = by_kind["machine-no-gpu"].steps[-1].conditions
-    assert ["requests.nvidia.com/gpu=1" in it.message for it in gpu] == [True]
+    assert ["requests.nvidia.com/gpu=1" in condition.message for condition in gpu] == [True]
 
 
 def test_on_a_node_with_virt_handler_the_boot_is_run(client: Client, agreed: Plan) -> None:
@@ -192,8 +202,8 @@ def test_on_a_node_with_virt_handler_the_boot_is_run(client: Client, agreed: Pla
 
     def handler() -> None:
         while not seen.wait(0.1):
-            for it in client.list(VirtualMachineInstance, namespace="*"):
-                _says_running(client, it)
+            for entry in client.list(VirtualMachineInstance, namespace="*"):
+                _says_running(client, entry)
 
     def tell(event: Event) -> None:
         if event.outcome:
@@ -202,7 +212,7 @@ def test_on_a_node_with_virt_handler_the_boot_is_run(client: Client, agreed: Pla
     thread = threading.Thread(target=handler)
     thread.start()
     try:
-        checks = [it for it in kubevirt_checks(agreed) if (it.kind, it.team) == (BOOT, "none")]
+        checks = [check for check in kubevirt_checks(agreed) if (check.kind, check.team) == (BOOT, "none")]
         (outcome,) = verify(client, agreed, checks, name=new_name(), tell=tell).outcomes
         assert (outcome.verdict, outcome.why) == (Verdict.HELD, "")
         assert outcome.steps[0].running == {"machine": 1}
@@ -226,5 +236,7 @@ def test_a_lab_goes_with_its_machines(labs: Path, machines: Folder) -> None:
     assert lab.down("machines")
     assert not machines.path.exists()
     deadline = time.monotonic() + 10
-    while found := [it for it in psutil.process_iter(["cmdline"]) if str(machines.path) in str(it.info["cmdline"])]:
+    while found := [
+        process for process in psutil.process_iter(["cmdline"]) if str(machines.path) in str(process.info["cmdline"])
+    ]:
         assert time.monotonic() < deadline, found

@@ -65,11 +65,11 @@ spec:
 @pytest.fixture(scope="module")
 def kubeconfig(labs: Path, plan: Plan) -> Iterator[Path]:
     """A lab with Kueue and the agreement, on which a user's job runs."""
-    it = lab.up(plan, "safety").kubeconfig
-    apply(it, kueue.objects(plan))
-    subprocess.run(["kubectl", "apply", "-f", "-"], input=USER, text=True, check=True, env=environment(it))
-    _until(lambda: kubectl(it, "get", "pods", "-n", "alice", "-o", "name").count("pod/") == 8)
-    yield it
+    path = lab.up(plan, "safety").kubeconfig
+    apply(path, kueue.objects(plan))
+    subprocess.run(["kubectl", "apply", "-f", "-"], input=USER, text=True, check=True, env=environment(path))
+    _until(lambda: kubectl(path, "get", "pods", "-n", "alice", "-o", "name").count("pod/") == 8)
+    yield path
     lab.down("safety")
 
 
@@ -84,7 +84,7 @@ def nothing_is_left(api: Api) -> Iterator[None]:
     """Every test leaves the cluster as it was: no object more, none fewer, and hers untouched."""
     before = everything(api)
     yield
-    _until(lambda: not [it for it in api.things(NAMESPACE) if it.name.startswith(safety.PREFIX)])
+    _until(lambda: not [thing for thing in api.things(NAMESPACE) if thing.name.startswith(safety.PREFIX)])
     after = everything(api)
     assert after.keys() - before.keys() == set()
     assert after == before
@@ -100,9 +100,9 @@ def everything(api: Api) -> dict[str, Any]:
     for kind in api.kinds():
         if kind.kind in ("Event", "ComponentStatus", "Lease"):
             continue
-        for it in (api.get(kind.path(namespace="alice" if kind.namespaced else "")) or {}).get("items") or ():
-            written = it.get("spec") if "kueue" in kind.base or kind.namespaced else None
-            found[f"{kind.base}/{kind.kind}/{it['metadata']['name']}"] = (it["metadata"].get("uid"), written)
+        for item in (api.get(kind.path(namespace="alice" if kind.namespaced else "")) or {}).get("items") or ():
+            written = item.get("spec") if "kueue" in kind.base or kind.namespaced else None
+            found[f"{kind.base}/{kind.kind}/{item['metadata']['name']}"] = (item["metadata"].get("uid"), written)
     return found
 
 
@@ -133,7 +133,9 @@ def jobs(api: Api) -> list[str]:
     """The namespaces of jobs of runs of verify."""
     found = api.get("/apis/batch/v1/jobs")
     assert found
-    return [it["metadata"]["namespace"] for it in found["items"] if it["metadata"]["namespace"].startswith("verify-")]
+    return [
+        item["metadata"]["namespace"] for item in found["items"] if item["metadata"]["namespace"].startswith("verify-")
+    ]
 
 
 def _until(so: Callable[[], Any]) -> None:
@@ -183,20 +185,20 @@ def test_what_a_killed_run_left_is_said_and_removed_and_a_living_one_is_left_alo
     killed = Verify(kubeconfig, tmp_path, *FEW)
     _until(lambda: jobs(api))
     assert killed.signal(signal.SIGKILL)[0] == -signal.SIGKILL
-    (dead,) = {it.run for it in safety.standing(api)}
+    (dead,) = {standing.run for standing in safety.standing(api)}
     left = clean.counted(clean.leftovers(api)[dead])
     assert re.search(r"\d+ ClusterQueue.*\d+ Namespace.*\d+ Node", left)
     _until(lambda: not safety.living(api))
 
     living = Verify(kubeconfig, tmp_path, "--json", "--only", "reach")
-    _until(lambda: {it.run for it in safety.living(api)} - {dead} and jobs(api))
+    _until(lambda: {standing.run for standing in safety.living(api)} - {dead} and jobs(api))
     code, out, err = verify(kubeconfig, tmp_path, "--clean")
     assert code == 0, err
     assert f"run {dead}: removed " in out and re.search(r"run \w{6} lives and is left alone", out)
     assert dead not in clean.leftovers(api)
     code, out, err = living.ended()
     assert code == 0 and f"run {dead} of verify was killed and left" in err
-    assert {it["verdict"] for it in json.loads(out)["checks"]} == {"held"}
+    assert {check["verdict"] for check in json.loads(out)["checks"]} == {"held"}
     _until(lambda: not clean.leftovers(api))  # its own namespace goes last, in its own time
 
     assert verify(kubeconfig, tmp_path, "--clean") == (0, "no killed run has left anything\n", "")
@@ -216,7 +218,7 @@ def test_finalizers_that_nobody_takes_away_do_not_hold_the_rest(
     try:
         found = clean.remove(api, ["gone"])
         assert sorted(map(str, found)) == ["Cohort/verify-gone-1", "Namespace/verify-gone-1"]
-        assert [it.going for it in api.things(NAMESPACE) if it.name == "somebodys"] == [False]
+        assert [thing.going for thing in api.things(NAMESPACE) if thing.name == "somebodys"] == [False]
     finally:
         kubectl(kubeconfig, "delete", "namespace", "somebodys", "--wait=true")
 
@@ -224,8 +226,8 @@ def test_finalizers_that_nobody_takes_away_do_not_hold_the_rest(
 def test_a_run_whose_lease_is_taken_away_ends(kubeconfig: Path, tmp_path: Path, api: Api) -> None:
     run = Verify(kubeconfig, tmp_path, "--json", *FEW)
     _until(lambda: jobs(api))
-    (it,) = safety.living(api)
-    kubectl(kubeconfig, "delete", "lease", safety.LEASE, "-n", safety.home(it.run))
+    (standing,) = safety.living(api)
+    kubectl(kubeconfig, "delete", "lease", safety.LEASE, "-n", safety.home(standing.run))
     code, out, _ = run.ended()
     assert code == 1
     assert "Lease" in json.loads(out)["stopped"]

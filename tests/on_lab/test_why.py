@@ -51,7 +51,7 @@ class Asked:
 
 
 def keys(answer: dict[str, Any]) -> list[str]:
-    return [it["key"] for it in answer["reasons"]]
+    return [reason["key"] for reason in answer["reasons"]]
 
 
 @pytest.fixture(scope="module")
@@ -64,17 +64,17 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def teams(client: Client, plan: Plan) -> Iterator[Teams]:
     """research has 16, half of them training's; training has 8; no more is lent."""
-    it = Teams(client, plan)
-    it.settle()
+    result = Teams(client, plan)
+    result.settle()
     for name in plan.team:  # where another test has left the namespace
         spec = {"metadata": {"name": "default", "namespace": name}, "spec": {"clusterQueue": name}}
         client.apply(LocalQueue.from_dict(spec), field_manager="test", force=True)
     gpu = plan.flavor["gpu"]
     for team, name, pods in (("research", "sweep", 4), ("training", "steady", 2)):
-        it.submit(team, name, Ask(gpu, 4, pods))
-        it.runs(f"{team}/{name}", pods)
-    yield it
-    it.clear()
+        result.submit(team, name, Ask(gpu, 4, pods))
+        result.runs(f"{team}/{name}", pods)
+    yield result
+    result.clear()
     for name in plan.team:
         client.deletecollection(LocalQueue, namespace=name)
 
@@ -88,12 +88,12 @@ def test_a_job_that_asks_for_what_is_not_idle_hears_how_much_and_who_has_it(team
     gpu = teams.plan.flavor["gpu"]
     teams.submit("research", "more", Ask(gpu, 4))
     teams.waits("research/more", "insufficient unused quota for nvidia.com/gpu in flavor gpu, 4 more needed")
-    it = why("research/more")
-    assert (it["state"], keys(it)) == ("waiting", ["short"])
-    assert "4 are missing" in it["reasons"][0]["text"]
-    used = {one["team"]: one["used"] for one in it["holders"]}
+    result = why("research/more")
+    assert (result["state"], keys(result)) == ("waiting", ["short"])
+    assert "4 are missing" in result["reasons"][0]["text"]
+    used = {one["team"]: one["used"] for one in result["holders"]}
     assert used == {"research": 16, "training": 8, "inference": 0}  # 0: it keeps them idle, and never lends
-    assert it["when"]["latest"].startswith("no bound") and not it["when"]["never"]
+    assert result["when"]["latest"].startswith("no bound") and not result["when"]["never"]
 
     teams.submit("research", "more-too", Ask(gpu, 4))
     teams.until(lambda: "research/more-too" in teams.workloads(), lambda: "no Workload")
@@ -107,7 +107,7 @@ def test_a_member_of_the_team_hears_why_with_the_rights_that_the_agreement_gives
         AGREEMENT.replace("[teams.research]", '[teams.research]\nmembers = ["r"]')
         + '[access]\nplatform_groups = ["p"]\n'
     )
-    (role,) = (it for it in rbac.cluster_roles(agreed) if it["metadata"]["name"] == rbac.MEMBER)
+    (role,) = (role for role in rbac.cluster_roles(agreed) if role["metadata"]["name"] == rbac.MEMBER)
     apply(shared.kubeconfig, [role])
     for arguments in (
         ("create", "serviceaccount", "engineer"),
@@ -139,9 +139,9 @@ def test_a_member_of_the_team_hears_why_with_the_rights_that_the_agreement_gives
 def test_a_job_larger_than_its_team_may_ever_have_hears_so(teams: Teams, why: Asked) -> None:
     teams.submit("research", "huge", Ask(teams.plan.flavor["gpu"], 8, 3))
     teams.waits("research/huge", "maximum capacity (16)")
-    it = why("research/huge")
-    assert keys(it) == ["maximum"] and it["when"]["never"]
-    assert "The most that research can ever have is 16 GPUs" in it["reasons"][0]["text"]
+    result = why("research/huge")
+    assert keys(result) == ["maximum"] and result["when"]["never"]
+    assert "The most that research can ever have is 16 GPUs" in result["reasons"][0]["text"]
 
 
 def test_a_job_in_no_queue_hears_which_there_are(teams: Teams, why: Asked) -> None:
@@ -157,15 +157,15 @@ def test_a_job_that_was_stopped_hears_by_whom_and_by_which_promise(teams: Teams,
     teams.runs("training/returns", 2)
     teams.until(lambda: "research/sweep" in teams.stopped(), lambda: "nobody was stopped")
     teams.until(lambda: "research/sweep" not in teams.flavors(), lambda: "it holds its quota")
-    it = why("research/sweep")
-    assert it["state"] == "stopped"
-    assert "training/returns took back what training is guaranteed" in it["history"][0]
+    result = why("research/sweep")
+    assert result["state"] == "stopped"
+    assert "training/returns took back what training is guaranteed" in result["history"][0]
     assert why("training/returns")["state"] == "running"
 
 
 def test_a_pod_means_its_job_and_a_wrong_name_hears_the_right_one(teams: Teams, why: Asked) -> None:
     pods = teams.client.list(Pod, namespace="training", labels={JOB_LABEL: "steady"})
-    pod = next(str(it.metadata.name) for it in pods if it.metadata)
+    pod = next(str(pod.metadata.name) for pod in pods if pod.metadata)
     assert why(f"pod/{pod}")["job"] == "training/steady"
     code, said = why.text("training/stedy")
     assert (code, said) == (
@@ -184,18 +184,18 @@ def jobs(client: Client, plan: Plan, teams: Teams) -> Iterator[Jobs]:
     for name in plan.team:  # else Kueue takes these jobs for its own: a LocalQueue `default` is for all of a namespace
         client.deletecollection(LocalQueue, namespace=name)
     teams.until(
-        lambda: not [it for name in plan.team for it in client.list(LocalQueue, namespace=name)],
+        lambda: not [queue for name in plan.team for queue in client.list(LocalQueue, namespace=name)],
         lambda: "LocalQueues stay",
     )
-    it = Jobs(client, plan)
-    it.begin()
-    it.submit("many", "research", "gpu", 20, 1)
-    it.runs(many=16)
-    yield it
+    job = Jobs(client, plan)
+    job.begin()
+    job.submit("many", "research", "gpu", 20, 1)
+    job.runs(many=16)
+    yield job
     for name in plan.team:
         client.deletecollection(Job, namespace=name, cascade=CascadeType.BACKGROUND)
         client.deletecollection(Pod, namespace=name)
-    until(lambda: not it.running(), it.running)
+    until(lambda: not job.running(), job.running)
 
 
 @pytest.fixture(scope="module")
@@ -205,10 +205,10 @@ def of_kai(shared: Folder, file: str) -> Asked:
 
 def test_on_kai_a_job_that_runs_in_part_hears_whose_limit_it_is(jobs: Jobs, of_kai: Asked) -> None:
     jobs.says("many", "OverLimit")
-    it = of_kai("research/many")
-    assert (it["state"], keys(it)) == ("starting", ["limit"])
-    assert "16 of 16 GPUs are in use" in it["reasons"][0]["text"]
-    assert {one["team"]: one["used"] for one in it["holders"]} == {"research": 16, "training": 0, "inference": 0}
+    kai = of_kai("research/many")
+    assert (kai["state"], keys(kai)) == ("starting", ["limit"])
+    assert "16 of 16 GPUs are in use" in kai["reasons"][0]["text"]
+    assert {one["team"]: one["used"] for one in kai["holders"]} == {"research": 16, "training": 0, "inference": 0}
 
 
 def test_on_kai_a_job_that_was_stopped_hears_by_whom(jobs: Jobs, of_kai: Asked) -> None:
@@ -221,6 +221,6 @@ def test_on_kai_a_queue_that_is_not_there_is_said_though_kai_says_nothing(jobs: 
     metadata = {"name": "lost", "namespace": "research", "labels": {"kai.scheduler/queue": "reserch"}}
     spec = {"schedulerName": "kai-scheduler", "containers": [{"name": "work", "image": "none"}]}
     jobs.client.create(from_dict({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}))
-    it = of_kai("pod/lost")
-    assert keys(it) == ["no-kai-queue"] and it["when"]["never"]
-    assert "kai.scheduler/queue: research" in it["help"][0]
+    kai = of_kai("pod/lost")
+    assert keys(kai) == ["no-kai-queue"] and kai["when"]["never"]
+    assert "kai.scheduler/queue: research" in kai["help"][0]

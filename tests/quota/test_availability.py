@@ -27,8 +27,8 @@ def test_the_narrowest_limit_is_named() -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(busy(), st.data())
-def test_what_is_free_is_missing_and_bound_agree(it: tuple[Plan, list[Job]], data: st.DataObject) -> None:
-    the_plan, jobs = it
+def test_what_is_free_is_missing_and_bound_agree(value: tuple[Plan, list[Job]], data: st.DataObject) -> None:
+    the_plan, jobs = value
     flavor, team = the_plan.flavors[0], data.draw(st.sampled_from(the_plan.teams))
     prod = team.has_prod and data.draw(st.booleans())
     job = asking(the_plan, team.name, data.draw(st.integers(1, 40)), jobs, prod)
@@ -47,9 +47,9 @@ def test_what_is_free_is_missing_and_bound_agree(it: tuple[Plan, list[Job]], dat
 @settings(max_examples=80, deadline=None)
 @given(busy(), st.data())
 def test_what_it_takes_back_is_of_teams_above_their_own_and_is_enough(
-    it: tuple[Plan, list[Job]], data: st.DataObject
+    value: tuple[Plan, list[Job]], data: st.DataObject
 ) -> None:
-    the_plan, jobs = it
+    the_plan, jobs = value
     team = data.draw(st.sampled_from(the_plan.teams))
     job = asking(the_plan, team.name, data.draw(st.integers(1, 20)), jobs)
     for lender, units in job.lenders().items():
@@ -63,8 +63,10 @@ def test_what_it_takes_back_is_of_teams_above_their_own_and_is_enough(
 
 @settings(max_examples=80, deadline=None)
 @given(busy(), st.data())
-def test_when_all_have_ended_it_gets_what_it_would_get_alone(it: tuple[Plan, list[Job]], data: st.DataObject) -> None:
-    the_plan, jobs = it
+def test_when_all_have_ended_it_gets_what_it_would_get_alone(
+    value: tuple[Plan, list[Job]], data: st.DataObject
+) -> None:
+    the_plan, jobs = value
     team = data.draw(st.sampled_from(the_plan.teams))
     job = asking(the_plan, team.name, 1, jobs)
     assert job.queue.available + job.gain(jobs) == job.most

@@ -27,7 +27,7 @@ def tree(text: str) -> dict[str, Node]:
             continue
         path, nominal, *limits = line.split()
         parent, _, name = path.rpartition("/")
-        lending, borrowing = (None if it == "-" else int(it) for it in (*limits, "-", "-")[:2])
+        lending, borrowing = (None if limit == "-" else int(limit) for limit in (*limits, "-", "-")[:2])
         nodes[name] = Node(name, name.startswith("q"), int(nominal), lending, borrowing, nodes.get(parent))
     return nodes
 
@@ -190,42 +190,44 @@ def test_a_job_that_is_larger_than_what_is_borrowed_frees_only_that() -> None:
 
 def test_the_lab_by_hand() -> None:
     """Research alone reaches 8 of its own and 8 that training lends; then training takes its own back."""
-    it = KueueModel(plan(LAB), "gpu")
-    assert (it.root.subtree, it.queue("training").local) == (8 + 8 + 0, 8)
-    assert it.run("research") == 16
-    assert it.run("inference") == 8
-    assert it.run("training") == 8  # what it never lends; the other 8 a reclaim takes back
-    assert it.queue("training").reclaimable(8) == {it.queue("research"): 8}
-    assert it.queue("training").must_preempt(8, each=4) == 2
-    assert it.queue("training").must_preempt(9) is None
+    kueue_model = KueueModel(plan(LAB), "gpu")
+    assert (kueue_model.root.subtree, kueue_model.queue("training").local) == (8 + 8 + 0, 8)
+    assert kueue_model.run("research") == 16
+    assert kueue_model.run("inference") == 8
+    assert kueue_model.run("training") == 8  # what it never lends; the other 8 a reclaim takes back
+    assert kueue_model.queue("training").reclaimable(8) == {kueue_model.queue("research"): 8}
+    assert kueue_model.queue("training").must_preempt(8, each=4) == 2
+    assert kueue_model.queue("training").must_preempt(9) is None
 
 
 @pytest.mark.parametrize(("on", "own"), [("cohort", {"a", "b"}), ("queue", {"b"})])
 def test_whether_a_teams_own_jobs_may_be_stopped_for_its_prod(on: str, own: set[str]) -> None:
     """The measured case of two teams: B runs 24 of 32, A's regular queue 8, and A's prod asks for 8."""
     text = ONE_FLAVOR.replace('name = "lab"', f'name = "lab"\nguarantee_on = "{on}"')
-    it = KueueModel(plan(text + "".join(f"[teams.{name}]\nguaranteed = 16\nprod = 8\n" for name in "ab")), "gpu")
-    it.run("b", 24), it.run("a", 8)
-    assert {node.name for node in it.queue("a", prod=True).reclaimable(8)} == own
-    assert it.queue("a", prod=True).must_preempt(8, each=8) == 1
+    kueue_model = KueueModel(
+        plan(text + "".join(f"[teams.{name}]\nguaranteed = 16\nprod = 8\n" for name in "ab")), "gpu"
+    )
+    kueue_model.run("b", 24), kueue_model.run("a", 8)
+    assert {node.name for node in kueue_model.queue("a", prod=True).reclaimable(8)} == own
+    assert kueue_model.queue("a", prod=True).must_preempt(8, each=8) == 1
 
 
 @pytest.mark.parametrize("on", ["cohort", "queue"])
 def test_a_regular_job_may_use_the_idle_prod_slice_of_its_team(on: str) -> None:
     text = ONE_FLAVOR.replace('name = "lab"', f'name = "lab"\nguarantee_on = "{on}"')
-    it = KueueModel(plan(text + "[teams.a]\nguaranteed = 16\nlendable = 0\nborrowable = 0\nprod = 8\n"), "gpu")
-    assert it.run("a") == 16
-    assert it.queue("a", prod=True).must_preempt(8) == 8
+    kueue_model = KueueModel(plan(text + "[teams.a]\nguaranteed = 16\nlendable = 0\nborrowable = 0\nprod = 8\n"), "gpu")
+    assert kueue_model.run("a") == 16
+    assert kueue_model.queue("a", prod=True).must_preempt(8) == 8
 
 
 def test_only_whole_jobs_run() -> None:
-    it = KueueModel(plan(LAB), "gpu")
-    assert (it.run("research", 7, each=2), it.run("research", each=3)) == (6, 9)
-    assert it.queue("research").available == 1
+    kueue_model = KueueModel(plan(LAB), "gpu")
+    assert (kueue_model.run("research", 7, each=2), kueue_model.run("research", each=3)) == (6, 9)
+    assert kueue_model.queue("research").available == 1
 
 
 def others(the_plan: Plan, team: TeamPlan) -> Iterable[TeamPlan]:
-    return (it for it in the_plan.teams if it is not team)
+    return (entry for entry in the_plan.teams if entry is not team)
 
 
 def each(the_plan: Plan) -> Iterable[tuple[TeamPlan, str]]:
@@ -237,13 +239,13 @@ def each(the_plan: Plan) -> Iterable[tuple[TeamPlan, str]]:
 def test_a_team_gets_its_guarantee_while_all_others_use_theirs_and_the_pool(values: dict[str, Any]) -> None:
     the_plan = make_plan(as_agreement(values))
     for team, flavor in each(the_plan):
-        it = KueueModel(the_plan, flavor)
+        kueue_model = KueueModel(the_plan, flavor)
         for other in others(the_plan, team):
-            it.run(other.name, other.shares[flavor].guaranteed)
+            kueue_model.run(other.name, other.shares[flavor].guaranteed)
         pool = the_plan.pool[flavor]
         for other in others(the_plan, team):  # the pool goes to who may borrow it
-            pool -= it.run(other.name, pool)
-        assert it.run(team.name) >= team.shares[flavor].guaranteed
+            pool -= kueue_model.run(other.name, pool)
+        assert kueue_model.run(team.name) >= team.shares[flavor].guaranteed
 
 
 @MANY
@@ -251,10 +253,10 @@ def test_a_team_gets_its_guarantee_while_all_others_use_theirs_and_the_pool(valu
 def test_a_team_takes_its_guarantee_back_whoever_has_it_and_stops_nobody_within_theirs(values: dict[str, Any]) -> None:
     the_plan = make_plan(as_agreement(values))
     for team, flavor in each(the_plan):
-        it, share = KueueModel(the_plan, flavor), team.shares[flavor]
+        kueue_model, share = KueueModel(the_plan, flavor), team.shares[flavor]
         for other in others(the_plan, team):
-            it.run(other.name)
-        queue, missing = it.queue(team.name), share.guaranteed - max(0, it.queue(team.name).available)
+            kueue_model.run(other.name)
+        queue, missing = kueue_model.queue(team.name), share.guaranteed - max(0, kueue_model.queue(team.name).available)
         assert queue.must_preempt(share.guaranteed) == max(0, missing)
         for victim, units in queue.reclaimable(share.guaranteed).items():
             whose = the_plan.team[victim.name]
@@ -268,14 +270,14 @@ def test_prod_takes_its_slice_back_and_nobody_takes_it_from_prod(values: dict[st
     for team, flavor in each(the_plan):
         if not team.has_prod:
             continue
-        it, slice_ = KueueModel(the_plan, flavor), team.shares[flavor].prod
+        kueue_model, slice_ = KueueModel(the_plan, flavor), team.shares[flavor].prod
         for one in the_plan.teams:  # the team's own regular jobs too
-            it.run(one.name)
-        prod = it.queue(team.name, prod=True)
+            kueue_model.run(one.name)
+        prod = kueue_model.queue(team.name, prod=True)
         assert prod.must_preempt(slice_) == slice_ - min(slice_, max(0, prod.available))
         assert prod.must_preempt(slice_ + 1) is None
         prod.usage = slice_
-        for queue in it.queues.values():
+        for queue in kueue_model.queues.values():
             assert prod not in queue.reclaimable(1)
 
 
@@ -294,10 +296,10 @@ def test_alone_a_team_gets_exactly_what_it_can_reach(values: dict[str, Any]) -> 
 def test_whatever_others_do_a_team_keeps_what_it_never_lends(values: dict[str, Any]) -> None:
     the_plan = make_plan(as_agreement(values))
     for team, flavor in each(the_plan):
-        it = KueueModel(the_plan, flavor)
+        kueue_model = KueueModel(the_plan, flavor)
         for other in others(the_plan, team):
-            it.run(other.name)
-        assert it.run(team.name) >= team.shares[flavor].reserved
+            kueue_model.run(other.name)
+        assert kueue_model.run(team.name) >= team.shares[flavor].reserved
 
 
 @MANY
@@ -315,8 +317,8 @@ def test_prod_and_regular_jobs_together_do_not_go_beyond_the_teams_reach(values:
     the_plan = make_plan(as_agreement(values))
     for team, flavor in each(the_plan):
         if team.has_prod:
-            it = KueueModel(the_plan, flavor)
-            assert it.run(team.name, prod=True) + it.run(team.name) == reach(the_plan, team, flavor)
+            kueue_model = KueueModel(the_plan, flavor)
+            assert kueue_model.run(team.name, prod=True) + kueue_model.run(team.name) == reach(the_plan, team, flavor)
 
 
 @MANY
@@ -325,30 +327,30 @@ def test_all_together_use_all_that_there_is_open_and_never_more(values: dict[str
     """In whichever order they come and go, with jobs of any size; and whatever runs, nobody has more than before."""
     the_plan = make_plan(as_agreement(values))
     for flavor in the_plan.flavors:
-        it = KueueModel(the_plan, flavor.name)
+        kueue_model = KueueModel(the_plan, flavor.name)
         for _ in range(12):
-            (team, prod), queue = order.choice([*it.queues.items()])
-            before = {node: node.available for node in it.root.down()}
+            (team, prod), queue = order.choice([*kueue_model.queues.items()])
+            before = {node: node.available for node in kueue_model.root.down()}
             if order.random() < 0.3 and queue.usage:
                 queue.usage -= order.randint(1, queue.usage)
                 assert all(node.available >= free for node, free in before.items())
                 continue
             size = order.randint(1, 4)
-            it.run(team, size * order.randint(1, 4), each=size, prod=prod)
+            kueue_model.run(team, size * order.randint(1, 4), each=size, prod=prod)
             assert all(node.available <= free for node, free in before.items())
-            assert all(node.available >= 0 for node in it.root.down())
-            assert sum(node.usage for node in it.queues.values()) <= flavor.capacity
+            assert all(node.available >= 0 for node in kueue_model.root.down())
+            assert sum(node.usage for node in kueue_model.queues.values()) <= flavor.capacity
 
 
 @MANY
 @given(values=agreements(), order=st.randoms(use_true_random=False))
 def test_who_is_stopped_is_over_its_own_and_enough_is_freed(values: dict[str, Any], order: Any) -> None:
     the_plan = make_plan(as_agreement(values))
-    it = KueueModel(the_plan, order.choice(the_plan.flavors).name)
+    kueue_model = KueueModel(the_plan, order.choice(the_plan.flavors).name)
     for _ in range(8):
-        team, prod = order.choice([*it.queues])
-        it.run(team, order.randint(1, 12), prod=prod)
-    queue, units = order.choice([*it.queues.values()]), order.randint(1, 8)
+        team, prod = order.choice([*kueue_model.queues])
+        kueue_model.run(team, order.randint(1, 12), prod=prod)
+    queue, units = order.choice([*kueue_model.queues.values()]), order.randint(1, 8)
     whom, needed = queue.reclaimable(units), queue.must_preempt(units)
     assert queue not in whom
     assert all(0 < most <= min(victim.over, victim.usage) for victim, most in whom.items())

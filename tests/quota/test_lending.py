@@ -36,8 +36,8 @@ guaranteed = 8
 
 
 def loans(text: str, **used: int) -> dict[tuple[str, str], int]:
-    it = plan(text)
-    found = lending(it, it.flavors[0], {name: Use(units) for name, units in used.items()})
+    result = plan(text)
+    found = lending(result, result.flavors[0], {name: Use(units) for name, units in used.items()})
     return {(one.lender, one.borrower): one.units for one in found}
 
 
@@ -83,26 +83,26 @@ def test_ties_go_to_the_first_in_the_agreement() -> None:
 @st.composite
 def used(draw: st.DrawFn) -> tuple[Plan, dict[str, Use]]:
     """As Kueue lets teams use it, or not: guarantees may have been lowered since."""
-    it = make_plan(as_agreement(draw(agreements(most_flavors=1))))
-    flavor = it.flavors[0].name
+    plan = make_plan(as_agreement(draw(agreements(most_flavors=1))))
+    flavor = plan.flavors[0].name
     if draw(st.booleans()):
-        return it, {team.name: Use(draw(st.integers(0, 20)), draw(st.integers(0, 4))) for team in it.teams}
-    model = KueueModel(it, flavor)
-    for team in draw(st.permutations(it.teams)):
+        return plan, {team.name: Use(draw(st.integers(0, 20)), draw(st.integers(0, 4))) for team in plan.teams}
+    model = KueueModel(plan, flavor)
+    for team in draw(st.permutations(plan.teams)):
         model.run(team.name, draw(st.integers(0, 40)))
         if team.has_prod:
             model.run(team.name, draw(st.integers(0, 8)), prod=True)
     uses = {}
-    for team in it.teams:
+    for team in plan.teams:
         prod = model.queue(team.name, True).usage if team.has_prod else 0
         uses[team.name] = Use(model.queue(team.name).usage, prod)
-    return it, uses
+    return plan, uses
 
 
 @MANY
 @given(used())
-def test_loans_add_up_and_nobody_lends_what_it_uses_or_keeps(it: tuple[Plan, dict[str, Use]]) -> None:
-    made, uses = it
+def test_loans_add_up_and_nobody_lends_what_it_uses_or_keeps(value: tuple[Plan, dict[str, Use]]) -> None:
+    made, uses = value
     flavor = made.flavors[0]
     lent, borrowed = defaultdict(int), defaultdict(int)
     for loan in lending(made, flavor, uses):
@@ -125,9 +125,9 @@ def test_loans_add_up_and_nobody_lends_what_it_uses_or_keeps(it: tuple[Plan, dic
 
 @MANY
 @given(used())
-def test_a_department_borrows_from_without_only_what_the_tree_says(it: tuple[Plan, dict[str, Use]]) -> None:
+def test_a_department_borrows_from_without_only_what_the_tree_says(value: tuple[Plan, dict[str, Use]]) -> None:
     """The model's Cohort of a department is over its own by what its teams need beyond each other's."""
-    made, uses = it
+    made, uses = value
     flavor = made.flavors[0]
     model = KueueModel(made, flavor.name)
     for team in made.teams:
@@ -163,10 +163,10 @@ def test_a_team_borrows_what_it_uses_beyond_its_own(use: Use, lendable: int, res
 @MANY
 @given(used(), st.data())
 def test_what_a_team_has_idle_counts_kais_reserved_queue_apart(
-    it: tuple[Plan, dict[str, Use]], data: st.DataObject
+    value: tuple[Plan, dict[str, Use]], data: st.DataObject
 ) -> None:
     """Of the reserved queue nobody borrows, however little of it is used."""
-    made, uses = it
+    made, uses = value
     flavor = made.flavors[0]
     apart = {name: Use(use.regular, use.prod, reserved=kept, kept=kept)
              for name, use in uses.items()

@@ -74,7 +74,9 @@ def test_a_team_reaches_what_the_formula_says_and_the_model_admits(values: dict[
 @given(values=agreements())
 def test_teams_together_reach_what_the_formula_says(values: dict[str, Any]) -> None:
     the_plan = make_plan(as_agreement(values))
-    groups = [[team for team in the_plan.teams if team.department == it.name] for it in the_plan.departments]
+    groups = [
+        [team for team in the_plan.teams if team.department == department.name] for department in the_plan.departments
+    ]
     for flavor in the_plan.flavor:
         model = KueueModel(the_plan, flavor)
         for teams in (*filter(None, groups), the_plan.teams):

@@ -15,9 +15,9 @@ from tenancy.quota.reclaim import preempted_for
 @settings(deadline=None)
 @given(busy(), st.data())
 def test_whom_it_names_is_enough_needed_and_above_what_is_theirs(
-    it: tuple[Plan, list[Job]], data: st.DataObject
+    value: tuple[Plan, list[Job]], data: st.DataObject
 ) -> None:
-    made, jobs = it
+    made, jobs = value
     flavor = made.flavors[0].name
     team = data.draw(st.sampled_from(made.teams))
     used = sum(job.units[flavor] for job in jobs if job.team == team.name)

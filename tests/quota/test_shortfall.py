@@ -12,7 +12,7 @@ from tenancy.quota.shortfall import shortfall
 
 SHARES = st.dictionaries(
     st.sampled_from("abcd"),
-    st.tuples(st.integers(0, 12), st.integers(0, 12)).map(lambda it: _share(max(it), min(it))),
+    st.tuples(st.integers(0, 12), st.integers(0, 12)).map(lambda entry: _share(max(entry), min(entry))),
     max_size=4,
 )
 CAPACITY = 48  # no less than four teams are guaranteed
@@ -48,7 +48,7 @@ def test_the_sum_that_lacks_is_the_same_in_every_order(usable: int, shares: dict
 def test_a_team_lacks_at_most_what_the_last_to_come_lacks(usable: int, shares: dict[str, Share]) -> None:
     wants = {team: share.guaranteed for team, share in shares.items()}
     outcomes = lacks_when_all_come(usable, wants)
-    said = {it.team: it for it in shortfall(CAPACITY, usable, shares).teams}
+    said = {team_short.team: team_short for team_short in shortfall(CAPACITY, usable, shares).teams}
     for team, share in shares.items():
         worst = max(lacks[team] for lacks in outcomes)
         assert (said[team].at_most if team in said else 0) == worst
@@ -60,9 +60,9 @@ def test_a_team_lacks_at_most_what_the_last_to_come_lacks(usable: int, shares: d
 
 @given(USABLE, SHARES)
 def test_a_team_lacks_at_least_what_it_lacks_alone(usable: int, shares: dict[str, Share]) -> None:
-    for it in shortfall(CAPACITY, usable, shares).teams:
-        (alone,) = lacks_when_all_come(usable, {it.team: it.guaranteed})
-        assert it.at_least == alone[it.team] <= it.at_most
+    for team_short in shortfall(CAPACITY, usable, shares).teams:
+        (alone,) = lacks_when_all_come(usable, {team_short.team: team_short.guaranteed})
+        assert team_short.at_least == alone[team_short.team] <= team_short.at_most
 
 
 @given(USABLE, SHARES)
@@ -94,10 +94,15 @@ def test_with_the_pool_gone_any_team_can_be_the_one_that_lacks() -> None:
     """16 + 8 are guaranteed, 20 are there: 4 lack, and either team may lack them."""
     said = shortfall(32, 20, {"a": _share(16, prod=14), "b": _share(8)})
     assert said.short == 4
-    assert [(it.team, it.at_least, it.at_most, it.left) for it in said.teams] == [("a", 0, 4, 12), ("b", 0, 4, 4)]
-    assert [it.prod_at_most for it in said.teams] == [2, 0]
+    assert [
+        (team_short.team, team_short.at_least, team_short.at_most, team_short.left) for team_short in said.teams
+    ] == [("a", 0, 4, 12), ("b", 0, 4, 4)]
+    assert [team_short.prod_at_most for team_short in said.teams] == [2, 0]
 
 
 def test_a_team_that_is_guaranteed_more_than_there_is_lacks_some_for_certain() -> None:
     said = shortfall(32, 10, {"a": _share(16), "b": _share(8), "c": _share(0)})
-    assert [(it.team, it.at_least, it.at_most) for it in said.teams] == [("a", 6, 14), ("b", 0, 8)]
+    assert [(team_short.team, team_short.at_least, team_short.at_most) for team_short in said.teams] == [
+        ("a", 6, 14),
+        ("b", 0, 8),
+    ]

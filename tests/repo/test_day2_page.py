@@ -26,6 +26,6 @@ def test_each_line_has_its_tests(row: list[str]) -> None:
             found += 1
         else:
             tests = re.findall(r"^def (test_\w+)", (LAB / file).read_text("utf-8"), re.MULTILINE)
-            assert [it for it in tests if name.strip("…") in it], f"{file} has no test …{name}…"
+            assert [test for test in tests if name.strip("…") in test], f"{file} has no test …{name}…"
             found += 1
     assert found

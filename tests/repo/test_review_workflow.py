@@ -22,7 +22,7 @@ GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "comm
 
 
 def step(name: str) -> dict[str, Any]:
-    (found,) = [it for it in STEPS if it.get("name") == name]
+    (found,) = [entry for entry in STEPS if entry.get("name") == name]
     return dict(found)
 
 
@@ -119,8 +119,8 @@ def test_one_comment_is_made_and_then_kept_up_to_date(merge: Path, there: bool) 
 def test_nothing_of_the_pull_request_is_put_into_a_script() -> None:
     """An expression in a script is code that whoever names a branch can write."""
     scripts = [
-        it.get("run", "") + it.get("with", {}).get("script", "")
+        step.get("run", "") + step.get("with", {}).get("script", "")
         for job in WORKFLOW["jobs"].values()
-        for it in job["steps"]
+        for step in job["steps"]
     ]
     assert not [script for script in scripts if "${{" in script]

@@ -66,7 +66,7 @@ def test_every_change_of_the_real_quotas_is_told_with_all_who_give_and_get() -> 
     assert moved
     for a, b in moved:
         before, after = days[a], days[b]
-        difference = compare(*(plan(_venus(venus, it)) for it in (before, after)))
+        difference = compare(*(plan(_venus(venus, entry)) for entry in (before, after)))
         changes = {team: after.get(team, 0) - before.get(team, 0) for team in {*before, *after}}
         (balance,) = difference.balances
         sides = {side.team: side.amount for side in balance.takers} | {
@@ -126,13 +126,18 @@ def test_new_nodes_pay_for_what_they_bring() -> None:
 def test_what_some_gain_is_what_others_lose(old: dict, new: dict) -> None:  # type: ignore[type-arg]
     before, after = make_plan(as_agreement(old)), make_plan(as_agreement(new))
     for balance in compare(before, after).balances:
-        assert sum(it.amount for it in balance.givers) == sum(it.amount for it in balance.takers) == balance.moved > 0
+        assert (
+            sum(side.amount for side in balance.givers)
+            == sum(side.amount for side in balance.takers)
+            == balance.moved
+            > 0
+        )
         for side in (*balance.givers, *balance.takers):
             was, becomes = (
-                it.team[side.team].shares[balance.flavor].guaranteed
-                if side.team in it.team and balance.flavor in it.flavor
+                plan.team[side.team].shares[balance.flavor].guaranteed
+                if side.team in plan.team and balance.flavor in plan.flavor
                 else 0
-                for it in (before, after)
+                for plan in (before, after)
             )
             if side.party is Party.TEAM:
                 assert becomes - was == (side.amount if side in balance.takers else -side.amount)
@@ -141,8 +146,8 @@ def test_what_some_gain_is_what_others_lose(old: dict, new: dict) -> None:  # ty
 @settings(deadline=None)
 @given(agreements())
 def test_nothing_is_different_from_itself(values: dict) -> None:  # type: ignore[type-arg]
-    it = make_plan(as_agreement(values))
-    difference = compare(it, make_plan(as_agreement(values)))
+    plan = make_plan(as_agreement(values))
+    difference = compare(plan, make_plan(as_agreement(values)))
     assert difference.is_empty and not difference.is_less and not difference.changed_teams
 
 
@@ -151,11 +156,11 @@ def test_nothing_is_different_from_itself(values: dict) -> None:  # type: ignore
 def test_a_change_and_the_way_back_say_the_same_of_both_sides(old: dict, new: dict) -> None:  # type: ignore[type-arg]
     a, b = make_plan(as_agreement(old)), make_plan(as_agreement(new))
     there, back = compare(a, b), compare(b, a)
-    assert {(it.team, it.flavor, it.before, it.after) for it in there.rows} == {
-        (it.team, it.flavor, it.after, it.before) for it in back.rows
+    assert {(row.team, row.flavor, row.before, row.after) for row in there.rows} == {
+        (row.team, row.flavor, row.after, row.before) for row in back.rows
     }
-    assert {(it.flavor, frozenset(it.givers)) for it in there.balances} == {
-        (it.flavor, frozenset(it.takers)) for it in back.balances
+    assert {(balance.flavor, frozenset(balance.givers)) for balance in there.balances} == {
+        (balance.flavor, frozenset(balance.takers)) for balance in back.balances
     }
 
 
@@ -180,35 +185,37 @@ def test_who_lends_less_takes_from_what_the_others_reach() -> None:
 
 def test_a_gang_that_fitted_and_no_longer_does_is_named() -> None:
     difference = change(("lendable = 8\n[teams.research]", "lendable = 4\n[teams.research]"))
-    found = {(it.team, it.limit): it for it in difference.gangs if not it.scheduler}
+    found = {(gang.team, gang.limit): gang for gang in difference.gangs if not gang.scheduler}
     assert (found["research", Limit.EVER].before, found["research", Limit.EVER].after) == (16, 12)
     assert found["research", Limit.EVER].common == [16] and found["inference", Limit.EVER].common == []
 
 
 def test_beyond_the_guarantee_is_said_apart_from_impossible() -> None:
     difference = change(("guaranteed = 16", "guaranteed = 12"))
-    assert {(it.team, it.limit) for it in difference.gangs if not it.scheduler} == {("training", Limit.SURE)}
+    assert {(gang.team, gang.limit) for gang in difference.gangs if not gang.scheduler} == {("training", Limit.SURE)}
 
 
 def test_on_kai_a_job_has_one_of_two_queues() -> None:
     """training has 8 that it lends and 8 that it keeps; with 10 and 6 its largest certain job grows there."""
     smaller = change(("guaranteed = 16\nlendable = 8", "guaranteed = 16\nlendable = 10")).gangs
-    assert not [it for it in smaller if it.scheduler is Scheduler.KAI and it.team == "training"]
+    assert not [gang for gang in smaller if gang.scheduler is Scheduler.KAI and gang.team == "training"]
     kept = change(("guaranteed = 16\nlendable = 8", "guaranteed = 16\nlendable = 16"))
     back = compare(kept.new, kept.old)
-    (sure,) = [it for it in back.gangs if it.scheduler and it.team == "training" and it.limit is Limit.SURE]
+    (sure,) = [gang for gang in back.gangs if gang.scheduler and gang.team == "training" and gang.limit is Limit.SURE]
     assert (sure.before, sure.after) == (16, 8)
 
 
 def test_smaller_nodes_take_a_size_of_pod() -> None:
     difference = change(("nodes = 4\ngpus_per_node = 8", "nodes = 8\ngpus_per_node = 4"))
-    assert [(it.team, it.limit, it.before, it.after) for it in difference.gangs] == [("", Limit.POD, 8, 4)]
+    assert [(gang.team, gang.limit, gang.before, gang.after) for gang in difference.gangs] == [("", Limit.POD, 8, 4)]
 
 
 def test_a_level_that_a_flavor_loses_is_named() -> None:
     text = PRODUCTION.read_text()
     difference = change(('"network.example.com/leaf", ', ""), of=text)
-    assert [(it.flavor, it.level) for it in difference.lost_levels] == [("hgx-h100", "network.example.com/leaf")]
+    assert [(lost_level.flavor, lost_level.level) for lost_level in difference.lost_levels] == [
+        ("hgx-h100", "network.example.com/leaf")
+    ]
 
 
 # --- what else is said
@@ -239,7 +246,7 @@ def test_every_other_word_of_an_agreement_is_compared(edit: tuple[str, str], sai
 def test_a_namespace_that_changes_hands_is_said_once() -> None:
     of = LAB.replace("lendable = 0", 'lendable = 0\nnamespaces = ["alice"]')
     difference = change(('lendable = 0\nnamespaces = ["alice"]', "lendable = 0"), ("guaranteed = 16", 'namespaces = ["alice"]\nguaranteed = 16'), of=of)  # fmt: skip
-    assert [str(it).partition(";")[0] for it in difference.facts] == ["namespace alice: team inference → training"]
+    assert [str(fact).partition(";")[0] for fact in difference.facts] == ["namespace alice: team inference → training"]
 
 
 def test_a_team_by_another_name_is_recognised_and_told_as_two() -> None:
@@ -258,7 +265,7 @@ def test_two_teams_that_look_alike_are_no_rename() -> None:
 
 
 def fates(difference: Difference, group: str) -> dict[str, Fate]:
-    return {it.reference: it.fate for it in difference.objects[group]}
+    return {change.reference: change.fate for change in difference.objects[group]}
 
 
 def test_a_team_that_gains_prod_gets_a_cohort_above_its_queue() -> None:
@@ -268,20 +275,23 @@ def test_a_team_that_gains_prod_gets_a_cohort_above_its_queue() -> None:
         "ClusterQueue/training-prod": Fate.MADE,
         "ClusterQueue/training": Fate.CHANGED,
     }
-    (queue,) = [it for it in difference.objects["kueue"] if it.reference == "ClusterQueue/training"]
+    (queue,) = [change for change in difference.objects["kueue"] if change.reference == "ClusterQueue/training"]
     assert ("cohortName", "lab", "training") in queue.fields and "nothing is stopped" in queue.cost
 
 
 def test_a_queue_that_goes_says_what_it_waits_for() -> None:
     difference = change(("[teams.inference]\nguaranteed = 8\nlendable = 0\n", ""))
-    (queue,) = [it for it in difference.objects["kueue"] if it.reference == "ClusterQueue/inference"]
+    (queue,) = [change for change in difference.objects["kueue"] if change.reference == "ClusterQueue/inference"]
     assert queue.fate is Fate.DELETED and "last job has ended" in queue.cost
 
 
 def test_levels_that_nobody_can_change_are_refused() -> None:
     difference = change(('"network.example.com/leaf", ', ""), of=PRODUCTION.read_text())
     assert fates(difference, "kueue")["Topology/infiniband"] is Fate.REFUSED
-    assert {it.reference for it in difference.refused} == {"Topology/infiniband", "Topology.kai.scheduler/infiniband"}
+    assert {change.reference for change in difference.refused} == {
+        "Topology/infiniband",
+        "Topology.kai.scheduler/infiniband",
+    }
 
 
 def test_a_priority_class_of_kubernetes_is_replaced_and_kueue_s_is_changed() -> None:

@@ -48,11 +48,11 @@ def many(teams: int, shift: int, flavors: int = 3, name: str = "") -> Plan:
     names = [f"f{number}" for number in range(flavors)]
     values: dict[str, Any] = {
         "cluster": {"name": "c"},
-        "flavors": {it: {"nodes": 9 * teams, "gpus_per_node": 8} for it in names},
+        "flavors": {name: {"nodes": 9 * teams, "gpus_per_node": 8} for name in names},
         "teams": {
             f"t{team}": {
                 "display_name": f"{name} t{team}".strip(),
-                "guaranteed": {it: 16 + (team * shift + place) % 8 for place, it in enumerate(names)},
+                "guaranteed": {name: 16 + (team * shift + place) % 8 for place, name in enumerate(names)},
                 "prod": dict.fromkeys(names, (team + shift) % 3),
             }
             for team in range(teams)
@@ -156,7 +156,7 @@ def test_every_section_keeps_its_first_lines_when_there_is_little_room() -> None
 
 def test_a_small_change_has_nothing_folded_but_objects() -> None:
     made = markdown(compare(plan(LAB), plan(LAB.replace("guaranteed = 16", "guaranteed = 8"))))
-    assert {it.partition(" (")[0] for it in re.findall("<summary>(.*)</summary>", made)} == {
+    assert {entry.partition(" (")[0] for entry in re.findall("<summary>(.*)</summary>", made)} == {
         "Objects: Kueue",
         "Objects: KAI",
     }
@@ -173,7 +173,7 @@ def test_data_is_json_with_all_that_the_text_says() -> None:
     old, new = plan(LAB), plan(LAB.replace("guaranteed = 16", "guaranteed = 8\nprod = 2"))
     job = Job("night", "train", "Job", "training", False, {"gpu": 12}, 0, datetime(2026, 1, 2, 3, 4, tzinfo=UTC))
     made = json.loads(json.dumps(as_json(compare(old, new), standing(old, new, Scheduler.KUEUE, [job]))))
-    (row,) = [it for it in made["numbers"] if it["of_promise"]]
+    (row,) = [number for number in made["numbers"] if number["of_promise"]]
     assert (row["team"], row["before"]["guaranteed"], row["after"]["guaranteed"], row["less"]) == (
         "training",
         16,

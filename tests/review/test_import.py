@@ -34,17 +34,17 @@ SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthChe
 @SLOW
 def test_what_an_agreement_renders_is_read_as_it(builders: tuple[Any, ...], values: dict[str, Any]) -> None:
     made = make_plan(as_agreement(values))
-    objects = [one for it in builders for one in it.objects(made)]
+    objects = [one for builder in builders for one in builder.objects(made)]
     if not objects:  # KAI gets none for this agreement
         return
     found = read(objects)
     assert found.unsaid == () and found.new == ()
-    again = [one for it in builders for one in it.objects(found.plan)]
+    again = [one for builder in builders for one in builder.objects(found.plan)]
     assert by_reference(again) == by_reference(objects)
 
 
 @pytest.mark.parametrize(
-    "file", ["tenancy.toml", *(f"examples/{it.name}" for it in (ROOT / "examples").glob("*.toml"))]
+    "file", ["tenancy.toml", *(f"examples/{path.name}" for path in (ROOT / "examples").glob("*.toml"))]
 )
 @pytest.mark.parametrize("builder", [kueue, kai])
 def test_the_examples_are_read_as_they_are(file: str, builder: Any) -> None:
@@ -68,7 +68,7 @@ def test_sharing_namespaces_and_names_to_show_come_back() -> None:
     research = made.team["research"]
     objects = [
         *kueue.objects(made),
-        *(one for it in research.namespaces for one in access.local_queues(made, research, it)),
+        *(one for namespace in research.namespaces for one in access.local_queues(made, research, namespace)),
     ]
     values = chart_values(made)
     assert values
@@ -89,8 +89,8 @@ def test_priorities_times_and_the_topology_of_hosts_come_back() -> None:
     assert found.unsaid == ()
     assert found.plan.priorities == made.priorities and found.plan.topologies == made.topologies
     assert found.agreement.sharing.reclaim_min_runtime == 60
-    assert [it.topology for it in found.plan.flavors] == [it.topology for it in made.flavors]
-    assert [it.profile for it in found.plan.flavors] == [it.profile for it in made.flavors]
+    assert [flavor.topology for flavor in found.plan.flavors] == [flavor.topology for flavor in made.flavors]
+    assert [flavor.profile for flavor in found.plan.flavors] == [flavor.profile for flavor in made.flavors]
 
 
 # --- nothing is lost ------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ DEFAULTS = {
 
 def places(value: Any, path: Path = ()) -> list[Path]:
     items: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(inner for key, it in items for inner in places(it, (*path, key)))]
+    return [path, *(inner for key, item in items for inner in places(item, (*path, key)))]
 
 
 def at(value: Any, path: Path) -> Any:
@@ -157,8 +157,8 @@ def injured(draw: st.DrawFn) -> tuple[list[Any], int, Path]:
     builder: Callable[[Plan], Any] = draw(st.sampled_from([kueue.objects, kueue.objects, kai.objects]))
     objects = copy.deepcopy(list(builder(made) or kueue.objects(made)))
     one = draw(st.sampled_from(objects))
-    part = draw(st.sampled_from([it for it in one if it not in ("apiVersion", "kind")]))
-    path = draw(st.sampled_from([it for it in places(one) if it and it[0] == part]))
+    part = draw(st.sampled_from([entry for entry in one if entry not in ("apiVersion", "kind")]))
+    path = draw(st.sampled_from([place for place in places(one) if place and place[0] == part]))
     parent, key = at(one, path[:-1]), path[-1]
     match draw(st.sampled_from(["change", "change", "take", "add"])):
         case "change":
@@ -183,21 +183,25 @@ def injured(draw: st.DrawFn) -> tuple[list[Any], int, Path]:
 def test_whatever_is_changed_is_rendered_or_listed(case: tuple[list[Any], int, Path]) -> None:
     objects, place, path = case
     try:
-        found = read([it for one in objects for it in adopt.parse(json.dumps(one), "a file")])
+        found = read([entry for one in objects for entry in adopt.parse(json.dumps(one), "a file")])
     except (NothingThere, adopt.NotObjects):
         return  # in words, and nothing is written
     one, name = objects[place], reference(objects[place])
     made = by_reference([*kueue.objects(found.plan), *kai.objects(found.plan)])
-    paths = [it.path for it in found.unsaid if it.reference == name]
+    paths = [difference.path for difference in found.unsaid if difference.reference == name]
     if "" in paths:
         return
     whole = path == ("spec",)
     if one["kind"] in ("Cohort", "ClusterQueue") and (whole or path[1] == "resourceGroups"):
         assert_quotas(one, made[name], paths)
-    for it in [("spec", key) for key in {**(one.get("spec") or {}), **made[name].get("spec", {})}] if whole else [path]:
-        where = written(it)
-        if not (where.startswith("spec.resourceGroups") or says(made[name], one, it)):
-            assert any(it.startswith(where) or where.startswith(it) for it in paths), f"{where} of {one}: only {paths}"
+    for item in (
+        [("spec", key) for key in {**(one.get("spec") or {}), **made[name].get("spec", {})}] if whole else [path]
+    ):
+        where = written(item)
+        if not (where.startswith("spec.resourceGroups") or says(made[name], one, item)):
+            assert any(path.startswith(where) or where.startswith(path) for path in paths), (
+                f"{where} of {one}: only {paths}"
+            )
 
 
 def says(made: Any, one: Any, path: Path) -> bool:
@@ -215,7 +219,7 @@ def assert_quotas(one: Any, made: Any, paths: list[str]) -> None:
     for pair in {**rows, **rendered}:
         where = f"spec.resourceGroups.flavors[{pair[0]}].resources[{pair[1]}]"
         row, other = rows.get(pair), rendered.get(pair, {})
-        if any(where.startswith(it) for it in paths) or (row is None and unusable(one["kind"], other)):
+        if any(where.startswith(path) for path in paths) or (row is None and unusable(one["kind"], other)):
             continue
         if not other and one["kind"] == "Cohort" and unusable("Cohort", row):
             continue
@@ -230,7 +234,7 @@ def assert_quotas(one: Any, made: Any, paths: list[str]) -> None:
                     paths,
                 )
     covered, covers = (
-        {str(it) for group in groups(body) for it in listed_in(group, "coveredResources")} for body in (one, made)
+        {str(entry) for group in groups(body) for entry in listed_in(group, "coveredResources")} for body in (one, made)
     )
     for resource in covered - covers:
         assert f"spec.resourceGroups.coveredResources[{resource}]" in paths
@@ -250,7 +254,7 @@ def rows_of(body: Any) -> dict[tuple[str, str], Any]:
 
 def groups(body: Any) -> list[Any]:
     found = (body.get("spec") or {}).get("resourceGroups")
-    return [it for it in found if isinstance(it, dict)] if isinstance(found, list) else []
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
 
 
 def listed_in(group: Any, key: str) -> list[Any]:
@@ -259,12 +263,12 @@ def listed_in(group: Any, key: str) -> list[Any]:
 
 def with_names(items: Any) -> list[Any]:
     found = items if isinstance(items, list) else []
-    return [it for it in found if isinstance(it, dict) and isinstance(it.get("name"), str)]
+    return [entry for entry in found if isinstance(entry, dict) and isinstance(entry.get("name"), str)]
 
 
 def unusable(kind: str, row: Any) -> bool:
     """Whether a row means what none does."""
-    limits = {key: it for key, it in row.items() if key in ("borrowingLimit", "lendingLimit")}
+    limits = {key: value for key, value in row.items() if key in ("borrowingLimit", "lendingLimit")}
     nothing = equal(row.get("nominalQuota", "0"), "0")
     return nothing and (not limits if kind == "Cohort" else equal(row.get("borrowingLimit"), "0"))
 

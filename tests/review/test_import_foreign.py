@@ -28,8 +28,11 @@ def queue(name: str, cohort: str | None, **gpus: Any) -> dict[str, Any]:
     group = {
         "coveredResources": [GPU],
         "flavors": [
-            {"name": of, "resources": [{"name": GPU, **(it if isinstance(it, dict) else {"nominalQuota": it})}]}
-            for of, it in gpus.items()
+            {
+                "name": of,
+                "resources": [{"name": GPU, **(value if isinstance(value, dict) else {"nominalQuota": value})}],
+            }
+            for of, value in gpus.items()
         ],
     }
     spec = {"namespaceSelector": {}, "resourceGroups": [group], **({"cohortName": cohort} if cohort else {})}
@@ -68,10 +71,13 @@ FLAT = [flavor("h100", nodeLabels={"gpu": "h100"}), queue("a", "all", h100=12), 
 def test_queues_of_one_cohort_are_teams_that_lend_all_they_have() -> None:
     found = read(FLAT)
     assert found.plan.cluster == "all" and found.plan.pool == {"h100": 0}
-    shares = {name: it.shares["h100"] for name, it in found.plan.team.items()}
-    assert [(it.guaranteed, it.lendable, it.borrowable) for it in shares.values()] == [(12, 12, None), (4, 4, None)]
+    shares = {name: team.shares["h100"] for name, team in found.plan.team.items()}
+    assert [(share.guaranteed, share.lendable, share.borrowable) for share in shares.values()] == [
+        (12, 12, None),
+        (4, 4, None),
+    ]
     assert found.new == ("Cohort/all",)  # which means what a Cohort means that is only named
-    assert not any("nvidia.com/gpu].nominalQuota" in it.path for it in found.unsaid)
+    assert not any("nvidia.com/gpu].nominalQuota" in difference.path for difference in found.unsaid)
 
 
 def test_cpus_that_no_quota_counted_are_told_as_new() -> None:
@@ -95,7 +101,7 @@ def test_an_older_api_is_read_as_the_newest_has_it() -> None:
     assert found.plan.cluster == "all" and len(found.plan.teams) == 2
     path = "ClusterQueue/a spec.flavorFungibility.whenCanPreempt"
     assert listed(found)[path] == (Fate.KEPT, None)
-    assert not any("whenCanBorrow" in it.path or "cohort" in it.path for it in found.unsaid)
+    assert not any("whenCanBorrow" in difference.path or "cohort" in difference.path for difference in found.unsaid)
 
 
 def test_a_queue_in_no_cohort_is_a_team_that_lends_and_borrows_nothing() -> None:
@@ -109,14 +115,14 @@ def test_a_flavor_that_a_queue_does_not_list_it_may_not_borrow() -> None:
     found = read([*FLAT, flavor("a100", nodeLabels={"gpu": "a100"}), queue("c", "all", a100=8, h100="0")])
     assert found.plan.team["a"].shares["a100"].borrowable == 0
     assert found.plan.team["c"].shares["h100"].borrowable is None
-    assert not any("a100" in it.path for it in found.unsaid if it.reference == "ClusterQueue/a")
+    assert not any("a100" in difference.path for difference in found.unsaid if difference.reference == "ClusterQueue/a")
 
 
 def test_flavors_are_in_the_order_in_which_most_queues_try_them() -> None:
     there = [flavor(name, nodeLabels={"gpu": name}) for name in ("x", "y")]
     found = read([*there, queue("a", "all", x=8, y=8), queue("b", "all", y=8, x=8), queue("c", "all", y=8, x=8)])
-    assert [it.name for it in found.plan.flavors] == ["y", "x"]
-    orders = {name: it for name, it in listed(found).items() if name.endswith("spec.resourceGroups.flavors")}
+    assert [flavor.name for flavor in found.plan.flavors] == ["y", "x"]
+    orders = {name: value for name, value in listed(found).items() if name.endswith("spec.resourceGroups.flavors")}
     assert orders == {"ClusterQueue/a spec.resourceGroups.flavors": (Fate.CHANGED, ["y", "x"])}
 
 
@@ -126,7 +132,7 @@ def test_several_resource_groups_become_one() -> None:
     group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": "any", "resources": rows}]}
     both["spec"]["resourceGroups"].append(group)
     found = read([flavor("any"), *FLAT[:1], both])
-    assert [(it.name, it.unit) for it in found.plan.flavors] == [("h100", "gpu"), ("any", "cpu")]
+    assert [(flavor.name, flavor.unit) for flavor in found.plan.flavors] == [("h100", "gpu"), ("any", "cpu")]
     assert listed(found)["ClusterQueue/a spec.resourceGroups"] == (Fate.CHANGED, [["cpu", "memory", GPU]])
     assert found.plan.flavor["any"].node_labels == {"kubernetes.io/os": "linux"}
 
@@ -154,14 +160,18 @@ def test_one_tree_is_read_and_the_others_are_named() -> None:
     others = [queue("x", "other", h100=8)]
     found = read([*FLAT, *others])
     assert found.plan.cluster == "all"
-    (told,) = [it for it in found.unsaid if it.reference == "ClusterQueue/x"]
+    (told,) = [difference for difference in found.unsaid if difference.reference == "ClusterQueue/x"]
     assert told.fate is Fate.KEPT and told.why == "it is of another tree; read that one with --cohort other"
     assert read([*FLAT, *others], cohort="other").plan.team.keys() == {"x"}
 
 
 def test_cohorts_in_a_circle_are_left_out() -> None:
     found = read([*FLAT, cohort("d", "e"), cohort("e", "d"), queue("c", "d", h100=8)])
-    assert {it.reference for it in found.unsaid if it.fate is Fate.KEPT} == {"Cohort/d", "Cohort/e", "ClusterQueue/c"}
+    assert {difference.reference for difference in found.unsaid if difference.fate is Fate.KEPT} == {
+        "Cohort/d",
+        "Cohort/e",
+        "ClusterQueue/c",
+    }
 
 
 def test_namespaces_are_those_whose_queues_lead_to_one_team() -> None:
@@ -170,7 +180,11 @@ def test_namespaces_are_those_whose_queues_lead_to_one_team() -> None:
     found = read([*FLAT, *queues, *mixed])
     assert found.plan.team["a"].namespaces == ("a-1", "a-2") and found.plan.team["b"].namespaces == ()
     assert "LocalQueue/a-2/default" in found.new
-    told = {it.reference: it.why for it in found.unsaid if it.reference.startswith("LocalQueue/")}
+    told = {
+        difference.reference: difference.why
+        for difference in found.unsaid
+        if difference.reference.startswith("LocalQueue/")
+    }
     assert set(told) == {"LocalQueue/a-2/user-queue", "LocalQueue/mixed/of-a", "LocalQueue/mixed/of-b"}
     assert (
         told["LocalQueue/mixed/of-a"] == "namespace mixed has queues of several teams, and in an agreement it has one"
@@ -179,17 +193,17 @@ def test_namespaces_are_those_whose_queues_lead_to_one_team() -> None:
 
 def test_the_label_that_queues_select_by_is_the_teams_label() -> None:
     mine = [queue(name, "all", h100=8) for name in ("a", "b")]
-    for it in mine:
-        it["spec"]["namespaceSelector"] = {"matchLabels": {"example.com/team": it["metadata"]["name"]}}
+    for entry in mine:
+        entry["spec"]["namespaceSelector"] = {"matchLabels": {"example.com/team": entry["metadata"]["name"]}}
     found = read([*FLAT[:1], *mine])
     assert found.plan.team_label == "example.com/team"
-    assert not any("namespaceSelector" in it.path for it in found.unsaid)
+    assert not any("namespaceSelector" in difference.path for difference in found.unsaid)
 
 
 def test_a_name_that_no_team_can_have_is_left_with_the_reason() -> None:
     name = "x" * 70
     found = read([*FLAT, queue(name, "all", h100=8)])
-    (told,) = [it for it in found.unsaid if it.reference == f"ClusterQueue/{name}"]
+    (told,) = [difference for difference in found.unsaid if difference.reference == f"ClusterQueue/{name}"]
     assert told.fate is Fate.KEPT and "at most 63 are allowed" in told.why
 
 
@@ -204,7 +218,11 @@ def test_a_field_that_nobody_may_change_is_told_as_such() -> None:
         "h100", nodeLabels={"gpu": "h100"}, topologyName="racks", tolerations=[{"key": "x", "effect": "NoExecute"}]
     )
     tied["spec"]["tolerations"].append({"operator": "Exists"})
-    (told,) = [it for it in read([topology, tied, *FLAT[1:]]).unsaid if it.reference == "ResourceFlavor/h100"]
+    (told,) = [
+        difference
+        for difference in read([topology, tied, *FLAT[1:]]).unsaid
+        if difference.reference == "ResourceFlavor/h100"
+    ]
     assert told.path == "spec.tolerations" and told.why.startswith("the cluster lets nobody change it")
 
 
@@ -232,7 +250,7 @@ def test_what_the_cluster_has_beyond_its_quotas_is_a_comment_and_no_pool() -> No
 def test_a_person_who_says_what_nodes_there_are_gets_a_pool() -> None:
     found = read(FLAT, shapes={"h100": Shape(4, 8, exact=True)})
     assert found.plan.pool == {"h100": 16}
-    (told,) = [it for it in found.unsaid if it.reference == "Cohort/all"]
+    (told,) = [difference for difference in found.unsaid if difference.reference == "Cohort/all"]
     assert told.fate is Fate.ADDED and "pool" in told.why
 
 
@@ -253,7 +271,7 @@ def test_nodes_that_cannot_be_are_refused(shapes: dict[str, Shape], words: str) 
 
 def test_a_flat_tree_of_kai_is_teams_under_shared() -> None:
     found = read([kai_queue("org", None, 16), kai_queue("a", "org", 8), kai_queue("b", "org", 8, limit=12)])
-    assert {name: it.shares["gpu"].borrowable for name, it in found.plan.team.items()} == {"a": None, "b": 4}
+    assert {name: team.shares["gpu"].borrowable for name, team in found.plan.team.items()} == {"a": None, "b": 4}
     told = listed(found)
     assert told["Queue/a spec.parentQueue"] == (Fate.CHANGED, "shared")
     assert told["Queue/org"][0] is Fate.KEPT and told["Queue/shared"][0] is Fate.ADDED
@@ -271,7 +289,7 @@ def test_parents_of_kai_are_departments_and_what_kai_counts_beside_gpus_is_told(
     found = read(
         [*queues, kai_queue("default-parent-queue", None, -1), kai_queue("default-queue", "default-parent-queue", -1)]
     )
-    assert {name: it.department for name, it in found.plan.team.items()} == {"a": "d", "b": "e"}
+    assert {name: team.department for name, team in found.plan.team.items()} == {"a": "d", "b": "e"}
     told = listed(found)
     assert told["Queue/a spec.resources.gpu.quota"] == (Fate.CHANGED, 7)
     assert told["Queue/a spec.resources.cpu.quota"] == (Fate.CHANGED, -1)
@@ -300,7 +318,7 @@ def test_all_said_is_exit_0_and_something_unsaid_exit_1(tmp_path: Path) -> None:
 
 
 def test_what_is_alike_is_one_line() -> None:
-    done = run("-", given="\n---\n".join(json.dumps(it) for it in FLAT))
+    done = run("-", given="\n---\n".join(json.dumps(entry) for entry in FLAT))
     assert 'ClusterQueue/a, b spec.preemption.withinClusterQueue: "Never" becomes "LowerPriority"' in done.stderr
 
 
@@ -326,7 +344,11 @@ def test_wrong_input_is_a_sentence_and_exit_2(arguments: list[str], given: str, 
 
 def test_a_rendered_agreement_is_read_whole_from_its_folder() -> None:
     found = adopt.adopt(
-        [it for file in sorted(Path("rendered").rglob("*.yaml")) for it in adopt.parse(file.read_text(), str(file))],
+        [
+            entry
+            for file in sorted(Path("rendered").rglob("*.yaml"))
+            for entry in adopt.parse(file.read_text(), str(file))
+        ],
         source="rendered",
     )
     assert found.unsaid == () and by_reference(kueue.objects(found.plan)).keys() <= found.given.keys()
@@ -336,7 +358,7 @@ def test_a_rendered_agreement_is_read_whole_from_its_folder() -> None:
 
 
 def managed(body: dict[str, Any], **managers: dict[str, Any]) -> dict[str, Any]:
-    fields = [{"manager": name.replace("_", "-"), "fieldsV1": it} for name, it in managers.items()]
+    fields = [{"manager": name.replace("_", "-"), "fieldsV1": manager} for name, manager in managers.items()]
     return {**body, "metadata": {**body["metadata"], "managedFields": fields}}
 
 

@@ -26,7 +26,7 @@ def job(team: str, number: int, gpus: int = 4, *, priority: int = 0, prod: bool 
 
 
 def names(jobs: list[Job] | tuple[Job, ...] | None) -> list[str]:
-    return [str(it) for it in jobs or ()]
+    return [str(job) for job in jobs or ()]
 
 
 def ask(old: str, new: str, jobs: list[Job]) -> Ask:
@@ -47,7 +47,7 @@ def test_a_team_is_above_by_its_newest_jobs_of_the_lowest_priority() -> None:
 
 def test_who_borrowed_before_is_told_apart() -> None:
     found = standing(plan(THREE), plan(THREE), Scheduler.KUEUE, [job("a", number) for number in range(4)])
-    assert [(it.team, it.by_change) for it in found.above] == [("a", False)]
+    assert [(above.team, above.by_change) for above in found.above] == [("a", False)]
 
 
 def test_jobs_of_a_team_that_goes_are_nobody_s_to_stop() -> None:
@@ -93,7 +93,7 @@ def test_what_is_free_is_taken_first() -> None:
 def test_nobody_within_its_guarantee_is_stopped() -> None:
     new = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 8\n"
     jobs = [job("c", 1), job("c", 2), *(job("b", number) for number in range(3, 9))]
-    assert Counter(it.team for it in ask(THREE, new, jobs).stopped or ()) == {"b": 4}
+    assert Counter(job.team for job in ask(THREE, new, jobs).stopped or ()) == {"b": 4}
 
 
 def test_a_team_is_stopped_only_as_far_as_it_is_above() -> None:
@@ -115,7 +115,7 @@ def test_a_prod_slice_is_asked_for_in_its_own_queue() -> None:
     )
     jobs = [job("a", 0, 8), job("b", 1, 8), *(job("c", number) for number in range(2, 6))]
     found = standing(plan(THREE), plan(new), Scheduler.KUEUE, jobs).asks
-    assert [(it.prod, it.amount, names(it.stopped)) for it in found] == [(True, 4, ["c/job-5"])]
+    assert [(ask.prod, ask.amount, names(ask.stopped)) for ask in found] == [(True, 4, ["c/job-5"])]
 
 
 def test_kai_and_fair_sharing_are_not_foretold() -> None:
@@ -149,22 +149,22 @@ guaranteed = 24
 
 def test_a_rack_that_a_team_can_no_longer_fill_is_named() -> None:
     """Rack 0 has three nodes, of which one is cordoned; rack 1 has three: 24 GPUs."""
-    it = plan(RACKS)
+    result = plan(RACKS)
     nodes = [
         Node(
             f"n{number}",
-            {**it.flavors[0].node_labels, "rack": str(number // 3), "kubernetes.io/hostname": f"n{number}"},
-            {"nvidia.com/gpu": 8, "cpu": 8 * it.flavors[0].cpu, "memory": 8 * it.flavors[0].memory},
+            {**result.flavors[0].node_labels, "rack": str(number // 3), "kubernetes.io/hostname": f"n{number}"},
+            {"nvidia.com/gpu": 8, "cpu": 8 * result.flavors[0].cpu, "memory": 8 * result.flavors[0].memory},
             cordoned=number == 0,
         )
         for number in range(6)
     ]
-    domains = largest_domains(it, nodes)
+    domains = largest_domains(result, nodes)
     assert domains == {("gpu", "rack"): 24}
     less = plan(RACKS.replace("[teams.a]\nguaranteed = 24", "[teams.a]\nguaranteed = 20"))
-    found = standing(it, less, Scheduler.KUEUE, [], domains=domains).domains
+    found = standing(result, less, Scheduler.KUEUE, [], domains=domains).domains
     assert [(one.team, one.units, one.limit) for one in found] == [("a", 24, Limit.SURE)]
     never = plan(RACKS.replace("[teams.a]\nguaranteed = 24", "[teams.a]\nguaranteed = 20\nborrowable = 0"))
-    found = standing(it, never, Scheduler.KUEUE, [], domains=domains).domains
+    found = standing(result, never, Scheduler.KUEUE, [], domains=domains).domains
     assert [(one.team, one.units, one.limit) for one in found] == [("a", 24, Limit.EVER)]
-    assert not standing(it, it, Scheduler.KUEUE, [], domains=domains).domains
+    assert not standing(result, result, Scheduler.KUEUE, [], domains=domains).domains

@@ -56,7 +56,7 @@ Change = Callable[[Node], Node]
 
 def as_agreed(of: Plan = PLAN) -> dict[str, Node]:
     """The nodes of the lab for a plan: exactly what is agreed."""
-    return {it.name: replace(it, ready=True) for it in (described(it) for it in lab_nodes(of))}
+    return {entry.name: replace(entry, ready=True) for entry in (described(node) for node in lab_nodes(of))}
 
 
 def after(change: Change, *names: str) -> Report:
@@ -67,16 +67,16 @@ def after(change: Change, *names: str) -> Report:
 
 def named(report: Report) -> dict[Kind, tuple[str, tuple[str, ...]]]:
     """What is named: kind → flavor and nodes; each kind once."""
-    assert len({it.kind for it in report.problems}) == len(report.problems)
-    return {it.kind: (it.flavor, it.nodes) for it in report.problems}
+    assert len({problem.kind for problem in report.problems}) == len(report.problems)
+    return {problem.kind: (problem.flavor, problem.nodes) for problem in report.problems}
 
 
 def said(report: Report) -> str:
-    return "\n".join(str(it.finding) for it in report.problems)
+    return "\n".join(str(problem.finding) for problem in report.problems)
 
 
 def usable(report: Report) -> dict[str, int]:
-    return {it.flavor.name: it.promises.usable for it in report.flavors}
+    return {supply.flavor.name: supply.promises.usable for supply in report.flavors}
 
 
 def labelled(node: Node, **labels: str | None) -> Node:
@@ -89,11 +89,13 @@ def labelled(node: Node, **labels: str | None) -> Node:
 
 def offering(node: Node, **amounts: int) -> Node:
     keys = {"gpu": GPU, "mig": MIG, "other": "nvidia.com/mig-2g.20gb", "network": "nvidia.com/hostdev"}
-    return replace(node, allocatable={**node.allocatable, **{keys.get(key, key): it for key, it in amounts.items()}})
+    return replace(
+        node, allocatable={**node.allocatable, **{keys.get(key, key): amount for key, amount in amounts.items()}}
+    )
 
 
 def tainted(node: Node, *taints: tuple[str, str, str], keep: bool = True) -> Node:
-    return replace(node, taints=(*(node.taints if keep else ()), *(NodeTaint(*it) for it in taints)))
+    return replace(node, taints=(*(node.taints if keep else ()), *(NodeTaint(*taint) for taint in taints)))
 
 
 def test_what_is_as_agreed_is_said_to_be() -> None:
@@ -104,31 +106,31 @@ def test_what_is_as_agreed_is_said_to_be() -> None:
 
 # A change of nodes → the kind of problem, its flavor, and the GPUs (or slices, or CPUs) that are still usable.
 CASES: dict[str, tuple[Change, tuple[str, ...], Kind, str, int]] = {
-    "not Ready": (lambda it: replace(it, ready=False), ("gpu-1", "gpu-3"), Kind.NOT_READY, "gpu", 16),
-    "cordoned": (lambda it: replace(it, cordoned=True), ("slices-0",), Kind.CORDONED, "slices", 14),
+    "not Ready": (lambda node: replace(node, ready=False), ("gpu-1", "gpu-3"), Kind.NOT_READY, "gpu", 16),
+    "cordoned": (lambda node: replace(node, cordoned=True), ("slices-0",), Kind.CORDONED, "slices", 14),
     "no label of a level": (partial(labelled, zone=None), ("gpu-0",), Kind.LABELS, "gpu", 24),
     "a taint nobody named": (
-        lambda it: tainted(it, ("maintenance", "", "NoExecute")),
+        lambda node: tainted(node, ("maintenance", "", "NoExecute")),
         ("slices-1",),
         Kind.TAINTED,
         "slices",
         14,
     ),
     "another value of a taint": (
-        lambda it: tainted(it, (GPU, "true", "NoSchedule"), keep=False),
+        lambda node: tainted(node, (GPU, "true", "NoSchedule"), keep=False),
         ("gpu-2",),
         Kind.TAINTED,
         "gpu",
         24,
     ),
     "a taint of the node's own": (
-        lambda it: tainted(it, ("node.kubernetes.io/disk-pressure", "", "NoSchedule")),
+        lambda node: tainted(node, ("node.kubernetes.io/disk-pressure", "", "NoSchedule")),
         ("gpu-2",),
         Kind.TAINTED,
         "gpu",
         24,
     ),
-    "no taint": (lambda it: tainted(it, keep=False), ("gpu-2",), Kind.UNTAINTED, "gpu", 32),
+    "no taint": (lambda node: tainted(node, keep=False), ("gpu-2",), Kind.UNTAINTED, "gpu", 32),
     "fewer devices": (partial(offering, gpu=7), ("gpu-0",), Kind.BELOW, "gpu", 31),
     "no device": (partial(offering, mig=0), ("slices-0",), Kind.BELOW, "slices", 14),
     "less cpu": (partial(offering, cpu=63_999), ("gpu-0", "gpu-1"), Kind.BELOW, "gpu", 30),
@@ -224,15 +226,15 @@ def test_more_nodes_than_agreed() -> None:
 
 
 def test_a_flavor_without_any_node() -> None:
-    report = compare(PLAN, [it for it in as_agreed().values() if not it.name.startswith("slices")])
+    report = compare(PLAN, [node for node in as_agreed().values() if not node.name.startswith("slices")])
     assert named(report) == {Kind.FEWER: ("slices", ())}
     assert "2 nodes are agreed, none carries tenancy.dev/flavor=slices" in said(report)
 
 
 def test_a_cordoned_node_that_is_not_ready_is_both_and_counts_once() -> None:
     report = after(
-        lambda it: tainted(
-            replace(it, ready=False, cordoned=True),
+        lambda node: tainted(
+            replace(node, ready=False, cordoned=True),
             ("node.kubernetes.io/unschedulable", "", "NoSchedule"),
             ("node.kubernetes.io/not-ready", "", "NoExecute"),
         ),
@@ -243,7 +245,7 @@ def test_a_cordoned_node_that_is_not_ready_is_both_and_counts_once() -> None:
 
 
 def test_prefer_no_schedule_keeps_nobody_out() -> None:
-    assert after(lambda it: tainted(it, ("slow", "", "PreferNoSchedule")), "gpu-0").as_agreed
+    assert after(lambda node: tainted(node, ("slow", "", "PreferNoSchedule")), "gpu-0").as_agreed
 
 
 def test_a_network_device_is_no_gpu() -> None:
@@ -251,11 +253,11 @@ def test_a_network_device_is_no_gpu() -> None:
 
 
 def test_gpus_cut_by_strategy_single_are_seen_by_their_product() -> None:
-    report = after(lambda it: offering(labelled(it, product="A100-MIG-1g.10gb"), gpu=56), "slices-0")
-    assert Kind.DEVICES in {it.kind for it in report.problems}
+    report = after(lambda node: offering(labelled(node, product="A100-MIG-1g.10gb"), gpu=56), "slices-0")
+    assert Kind.DEVICES in {problem.kind for problem in report.problems}
     text = '[cluster]\nname = "c"\n[flavors.whole]\nnodes = 1\ngpus_per_node = 8\n'
     whole = plan(text)
-    nodes = [labelled(it, product="H100-MIG-1g.10gb") for it in as_agreed(whole).values()]
+    nodes = [labelled(node, product="H100-MIG-1g.10gb") for node in as_agreed(whole).values()]
     assert "cut into 1g.10gb, and the flavor counts whole GPUs" in said(compare(whole, nodes))
 
 
@@ -283,7 +285,7 @@ def test_a_node_in_two_flavors_counts_once_where_it_is_needed_most() -> None:
     nodes["one-1"] = replace(nodes["one-1"], labels={**nodes["one-1"].labels, "example.com/b": "x"})
     report = compare(twins, nodes.values())
     assert usable(report) == {"one": 8, "two": 16}
-    (double,) = [it for it in report.problems if it.kind is Kind.DOUBLE]
+    (double,) = [problem for problem in report.problems if problem.kind is Kind.DOUBLE]
     assert (double.flavor, double.nodes) == ("two", ("one-1",))
     assert "one-1: also in one, whose quota counts on it too; here it counts for two" in str(double.finding)
 
@@ -305,7 +307,7 @@ def test_a_node_in_two_flavors_counts_for_the_one_whose_devices_it_has() -> None
 
 def test_the_teams_that_are_short_are_named_with_how_much() -> None:
     """24 of 32 GPUs are guaranteed; with two of four nodes gone 8 of them cannot be kept."""
-    report = after(lambda it: replace(it, cordoned=True), "gpu-0", "gpu-1")
+    report = after(lambda node: replace(node, cordoned=True), "gpu-0", "gpu-1")
     assert [str(finding) for _, _, finding in report.promises] == [
         "flavors.gpu.nodes: 8 of 24 GPUs guaranteed cannot be kept at once: 16 are usable; mend what is named above, or agree on less",
         "teams.training.guaranteed.gpu: short by up to 8 of 16 GPUs: 8 are left when all others use theirs, enough for its prod slice of 8 if its other jobs make room",
@@ -315,14 +317,14 @@ def test_the_teams_that_are_short_are_named_with_how_much() -> None:
 
 def test_while_only_the_free_pool_is_gone_no_team_is_short() -> None:
     """Kueue counts the nodes itself where some flavor has a topology, and takes back what is lent."""
-    report = after(lambda it: replace(it, cordoned=True), "gpu-0")
+    report = after(lambda node: replace(node, cordoned=True), "gpu-0")
     ((_, team, finding),) = report.promises
     assert team is None and finding.severity is Severity.ADVICE
     assert finding.message == "every guarantee can be kept, the free pool is 0 in place of 8: 24 are usable"
 
 
 def test_a_flavor_beside_one_with_a_topology_is_counted_as_well() -> None:
-    ((_, team, finding),) = after(lambda it: replace(it, cordoned=True), "plain-0").promises
+    ((_, team, finding),) = after(lambda node: replace(node, cordoned=True), "plain-0").promises
     assert team is None and finding.severity is Severity.ADVICE
 
 
@@ -351,20 +353,20 @@ def test_what_is_short_comes_first() -> None:
     nodes["gpu-0"] = replace(nodes["gpu-0"], cordoned=True)  # takes the free pool only
     nodes["slices-1"] = replace(nodes["slices-1"], cordoned=True)  # 14 slices that are guaranteed
     report = compare(PLAN, nodes.values())
-    assert [it.flavor.name for it in report.flavors] == ["slices", "gpu", "plain"]
-    assert [it.flavor for it in report.problems] == ["slices", "gpu"]
-    assert {it.finding.severity for it in report.problems} == {Severity.ERROR}
+    assert [supply.flavor.name for supply in report.flavors] == ["slices", "gpu", "plain"]
+    assert [problem.flavor for problem in report.problems] == ["slices", "gpu"]
+    assert {problem.finding.severity for problem in report.problems} == {Severity.ERROR}
 
 
 def test_of_a_flavor_what_takes_from_promises_comes_first() -> None:
     more = replace(as_agreed()["slices-0"], name="slices-2", cordoned=True)
     report = compare(PLAN, [*as_agreed().values(), more])
-    assert [it.kind for it in report.problems] == [Kind.CORDONED, Kind.MORE]
+    assert [problem.kind for problem in report.problems] == [Kind.CORDONED, Kind.MORE]
 
 
 def test_many_names_are_folded_and_all_are_in_the_json() -> None:
     names = tuple(f"plain-{number}" for number in range(12))
-    report = after(lambda it: replace(it, ready=False), *names)
+    report = after(lambda node: replace(node, ready=False), *names)
     assert "plain-0, plain-1, plain-2 and 9 more (192 CPUs): not Ready" in said(report)
     assert report.problems[0].as_json()["nodes"] == list(names)
 
@@ -391,8 +393,8 @@ def test_the_lab_is_as_agreed_and_what_breaks_is_counted(values: dict[str, Any],
         change = data.draw(st.sampled_from(how)) if name in broken else replace
         left += [change(node)] if change else []
     report = compare(of, left)
-    for it in report.flavors:
-        lost = sum(name.rpartition("-")[0] == it.flavor.name for name in broken)
-        assert it.promises.usable == it.flavor.capacity - lost * it.flavor.units_per_node
-        assert it.promises.short == max(0, it.promises.guaranteed - it.promises.usable)
+    for supply in report.flavors:
+        lost = sum(name.rpartition("-")[0] == supply.flavor.name for name in broken)
+        assert supply.promises.usable == supply.flavor.capacity - lost * supply.flavor.units_per_node
+        assert supply.promises.short == max(0, supply.promises.guaranteed - supply.promises.usable)
     assert report.as_agreed == (not broken)

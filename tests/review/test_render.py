@@ -236,10 +236,10 @@ def test_two_renders_at_once_leave_one_whole_folder(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor() as pool:
         works = [pool.submit(work, files) for files in (ONE, OTHER, ONE)]
-        while not all(it.done() for it in works):
+        while not all(work.done() for work in works):
             if folder.exists() and (found := present(folder)) is not None:
                 assert found in (sorted(ONE), sorted(OTHER))
-    assert [it.exception() for it in works] == [None, None, None]
+    assert [work.exception() for work in works] == [None, None, None]
     assert content(folder) in (ONE, OTHER) and beside(folder) == []
 
 

@@ -45,10 +45,13 @@ def change(one: dict[str, Any], resource: str, **fields: Any) -> None:
 
 def broken(objects: dict[str, Any], of: Plan | None = None) -> list[str]:
     """Everything that is told of these objects."""
-    it = of or plan(TEXT)
-    known = rules.queues_of(it)
-    found = [*rules.lends_more_than_it_has(objects.values()), *rules.promises_more_than_there_is(objects.values(), it)]
-    found += [one for body in objects.values() if (one := rules.outside(body, it.cluster, known))]
+    result = of or plan(TEXT)
+    known = rules.queues_of(result)
+    found = [
+        *rules.lends_more_than_it_has(objects.values()),
+        *rules.promises_more_than_there_is(objects.values(), result),
+    ]
+    found += [one for body in objects.values() if (one := rules.outside(body, result.cluster, known))]
     return [violation.message for violation in found]
 
 
@@ -56,9 +59,9 @@ def broken(objects: dict[str, Any], of: Plan | None = None) -> list[str]:
 def test_what_the_builders_make_keeps_every_rule(file: Any) -> None:
     agreement = load(file).agreement
     assert agreement
-    it = make_plan(agreement)
-    made = {f"{body['kind']}/{body['metadata']['name']}": body for body in rules.kueue.objects(it)}
-    assert broken(made, it) == []
+    plan = make_plan(agreement)
+    made = {f"{body['kind']}/{body['metadata']['name']}": body for body in rules.kueue.objects(plan)}
+    assert broken(made, plan) == []
 
 
 def test_a_cohort_may_lend_what_its_subtree_has_and_no_more(objects: dict[str, Any]) -> None:

@@ -38,18 +38,18 @@ def test_on_kai_a_gang_goes_by_its_podgroup_and_a_pod_alone_by_its_owner(monkeyp
     pods = [pod("w-0", "pg-gang", "gang"), pod("w-1", "pg-gang", "gang"), pod("x-0", "pg-x", "train"), pod("y", "pg-y")]
     queues = [body for body in kai.objects(plan(LAB)) if body["kind"] == "Queue"]
     found = now(monkeypatch, Scheduler.KAI, Pod=pods, Queue=queues)
-    assert [(it.kind, it.name, it.units) for it in found.jobs] == [
+    assert [(job.kind, job.name, job.units) for job in found.jobs] == [
         ("PodGroup", "pg-gang", {"gpu": 16}),
         ("Job", "train", {"gpu": 8}),
         ("PodGroup", "pg-y", {"gpu": 8}),
     ]
-    assert {(it.team, it.prod, it.priority) for it in found.jobs} == {("research", False, 50)}
+    assert {(job.team, job.prod, job.priority) for job in found.jobs} == {("research", False, 50)}
     assert not found.unlike and not found.already
 
 
 def test_half_a_gpu_that_runs_is_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:
     found = now(monkeypatch, Scheduler.KAI, Pod=[pod("half", "pg", **{"gpu-fraction": "0.5"})])
-    assert [it.units for it in found.jobs] == [{"gpu": 1}]
+    assert [job.units for job in found.jobs] == [{"gpu": 1}]
 
 
 def test_on_kueue_those_with_quota_count_and_only_in_queues_of_the_agreement(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,7 +57,7 @@ def test_on_kueue_those_with_quota_count_and_only_in_queues_of_the_agreement(mon
         admission = {"clusterQueue": queue, "podSetAssignments": [
             {"name": "main", "flavors": {GPU: "gpu", "cpu": "gpu"}, "resourceUsage": {GPU: "4", "cpu": "32"}}
         ]}  # fmt: skip
-        told = [{"type": it, "status": "True", "lastTransitionTime": SINCE} for it in conditions]
+        told = [{"type": condition, "status": "True", "lastTransitionTime": SINCE} for condition in conditions]
         status = {"conditions": told, "admission": admission}
         return {"metadata": {"name": name, "namespace": "ns", "uid": name}, "spec": {"priority": 3}, "status": status}
 
@@ -69,7 +69,7 @@ def test_on_kueue_those_with_quota_count_and_only_in_queues_of_the_agreement(mon
     ]
     queues = [body for body in kueue.objects(plan(LAB)) if body["kind"] == "ClusterQueue"]
     found = now(monkeypatch, Scheduler.KUEUE, Workload=jobs, ClusterQueue=queues[1:])
-    assert [(it.name, it.kind, it.team, it.units, it.evicted) for it in found.jobs] == [
+    assert [(job.name, job.kind, job.team, job.units, job.evicted) for job in found.jobs] == [
         ("runs", "Workload", "research", {"gpu": 4}, False),
         ("leaves", "Workload", "training", {"gpu": 4}, True),
     ]

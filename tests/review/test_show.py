@@ -59,17 +59,19 @@ def test_what_a_node_can_reach_is_what_kueue_gives_all_queues_below_it_together(
     the_plan = make_plan(as_agreement(values))
     for flavor in the_plan.flavors:
         for node in nodes(cohort_tree(the_plan, flavors=[flavor.name])).values():
-            queues = [it for _, it in node.walk() if it.kind == "ClusterQueue"]
+            queues = [value for _, value in node.walk() if value.kind == "ClusterQueue"]
             if not node.amounts or not queues or node.role == "root":
                 continue
             model = KueueModel(the_plan, flavor.name)
             # First what each team is guaranteed, or a team that borrows from its sibling would leave the rest outside.
             ran = sum(
-                model.run(it.name, the_plan.team[it.name].shares[flavor.name].guaranteed)
-                for it in queues
-                if it.name in the_plan.team
+                model.run(node.name, the_plan.team[node.name].shares[flavor.name].guaranteed)
+                for node in queues
+                if node.name in the_plan.team
             )
-            ran += sum(model.run(it.name.removesuffix(PROD_SUFFIX), prod=it.name not in the_plan.team) for it in queues)
+            ran += sum(
+                model.run(node.name.removesuffix(PROD_SUFFIX), prod=node.name not in the_plan.team) for node in queues
+            )
             assert ran == node.amounts[0].reach, node
 
 
@@ -78,12 +80,18 @@ def test_what_a_node_can_reach_is_what_kueue_gives_all_queues_below_it_together(
 def test_the_numbers_of_a_team_are_those_of_the_plan(values: dict[str, Any]) -> None:
     the_plan = make_plan(as_agreement(values))
     for flavor in the_plan.flavors:
-        made = [it for it in nodes(cohort_tree(the_plan, flavors=[flavor.name])).values() if it.role == "team"]
-        assert ([it.name for it in made] and {it.name for it in made} == set(the_plan.team)) or not the_plan.teams
+        made = [node for node in nodes(cohort_tree(the_plan, flavors=[flavor.name])).values() if node.role == "team"]
+        assert (
+            [node.name for node in made] and {node.name for node in made} == set(the_plan.team)
+        ) or not the_plan.teams
         for node in made:
-            (it,), share = node.amounts, the_plan.team[node.name].shares[flavor.name]
-            assert (it.guaranteed, it.lendable, it.reserved) == (share.guaranteed, share.lendable, share.reserved)
-            assert (it.borrowable, it.prod) == (share.borrowable, share.prod)
+            (amounts,), share = node.amounts, the_plan.team[node.name].shares[flavor.name]
+            assert (amounts.guaranteed, amounts.lendable, amounts.reserved) == (
+                share.guaranteed,
+                share.lendable,
+                share.reserved,
+            )
+            assert (amounts.borrowable, amounts.prod) == (share.borrowable, share.prod)
 
 
 def test_a_department_sums_its_teams_and_the_root_all_and_the_pool() -> None:
@@ -97,24 +105,29 @@ def test_a_department_sums_its_teams_and_the_root_all_and_the_pool() -> None:
 
 def test_of_many_flavors_a_team_lists_those_it_has_something_of() -> None:
     made = nodes(cohort_tree(plan_of(PRODUCTION)))
-    assert [it.flavor.name for it in made["Cohort", "tts"].amounts] == ["a100-40g", "h100", "hgx-h100", "h100-10gb"]
+    assert [amounts.flavor.name for amounts in made["Cohort", "tts"].amounts] == [
+        "a100-40g",
+        "h100",
+        "hgx-h100",
+        "h100-10gb",
+    ]
     assert len(made["Cohort", "tts"].others) == 7
-    assert [it.flavor.name for it in made["ClusterQueue", "tts-prod"].amounts] == ["h100"]
+    assert [amounts.flavor.name for amounts in made["ClusterQueue", "tts-prod"].amounts] == ["h100"]
     assert made["ClusterQueue", "tts"].amounts == ()
 
 
 def test_the_regular_queue_lists_what_it_owns_where_the_agreement_puts_the_guarantee_on_it() -> None:
     text = ONE_FLAVOR.replace('name = "lab"', 'name = "lab"\nguarantee_on = "queue"')
     made = nodes(cohort_tree(plan(text + "[teams.a]\nguaranteed = 16\nprod = 4\n")))
-    (it,) = made["ClusterQueue", "a"].amounts
-    assert (it.guaranteed, it.reach) == (12, 32)
+    (amounts,) = made["ClusterQueue", "a"].amounts
+    assert (amounts.guaranteed, amounts.reach) == (12, 32)
 
 
 # --- text -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [80, 120, 160])
-@pytest.mark.parametrize("file", [*FILES, None], ids=lambda it: it.stem if it else "100 teams, 11 flavors")
+@pytest.mark.parametrize("file", [*FILES, None], ids=lambda entry: entry.stem if entry else "100 teams, 11 flavors")
 def test_no_line_is_wider_than_the_terminal(file: Path | None, width: int) -> None:
     lines = text_of(plan_of(file) if file else many_teams(), width)
     assert max(map(cell_len, lines)) <= width
@@ -156,10 +169,13 @@ def test_every_team_and_flavor_has_its_numbers_on_a_line(width: int) -> None:
     the_plan = plan_of(PRODUCTION)
     lines = [line.replace("│", " ").replace("├─", " ").split() for line in text_of(the_plan, width)]
     for team in the_plan.teams:
-        for name, it in team.shares.items():
-            if it.guaranteed:
-                prod, limit = str(it.prod or "–"), ["no", "limit"] if it.borrowable is None else [str(it.borrowable)]
-                numbers = [str(it.guaranteed), str(it.reserved), str(it.lendable), prod, *limit]
+        for name, share in team.shares.items():
+            if share.guaranteed:
+                prod, limit = (
+                    str(share.prod or "–"),
+                    ["no", "limit"] if share.borrowable is None else [str(share.borrowable)],
+                )
+                numbers = [str(share.guaranteed), str(share.reserved), str(share.lendable), prod, *limit]
                 assert any(line[: len(numbers) + 1] == [name, *numbers] for line in lines), (team.name, name)
 
 
@@ -171,7 +187,7 @@ def test_only_the_teams_and_flavors_asked_for() -> None:
 
 
 def test_a_flavor_asked_for_is_listed_for_teams_that_may_only_borrow_it() -> None:
-    (line,) = (it for it in text_of(plan_of(PRODUCTION), 120, flavors=["h100"]) if "platform" in it)
+    (line,) = (entry for entry in text_of(plan_of(PRODUCTION), 120, flavors=["h100"]) if "platform" in entry)
     assert line.split()[2:9] == ["platform", "0", "0", "0", "–", "no", "limit"]
 
 
@@ -234,7 +250,7 @@ def test_svg_to_a_file_is_the_same_picture() -> None:
         (("--team", "trainign"), "--team: 'trainign' is no team of this agreement; did you mean 'training'?"),
         (("--flavor", "v5e"), "--flavor: 'v5e' is no flavor of this agreement; known are gpu"),
     ],
-    ids=lambda it: " ".join(it) if isinstance(it, tuple) else "",
+    ids=lambda entry: " ".join(entry) if isinstance(entry, tuple) else "",
 )
 def test_what_cannot_be_meant_exits_2_and_writes_nothing(arguments: tuple[str, ...], says: str) -> None:
     code, out, err = run("show", *arguments)

@@ -100,7 +100,7 @@ def rows(group: Element, node: Node) -> list[tuple[Element, Amounts]]:
 
 
 def of_class(element: Element, name: str) -> list[Element]:
-    return [it for it in element if name in it.get("class", "").split()]
+    return [entry for entry in element if name in entry.get("class", "").split()]
 
 
 def hold(svg: Element, root: Node) -> None:
@@ -112,33 +112,41 @@ def hold(svg: Element, root: Node) -> None:
 
 def numbers_are_the_plans(svg: Element, root: Node) -> None:
     for group, node in cards(svg, root):
-        for row, it in rows(group, node):
+        for row, amounts in rows(group, node):
             texts = [text.text for text in of_class(row, "number")]
-            prod = str(it.prod) if it.prod else "–"
-            promised = [str(it.guaranteed), str(it.guaranteed - it.lendable), str(it.lendable), prod]
+            prod = str(amounts.prod) if amounts.prod else "–"
+            promised = [
+                str(amounts.guaranteed),
+                str(amounts.guaranteed - amounts.lendable),
+                str(amounts.lendable),
+                prod,
+            ]
             expected = {
-                "root": [*promised, f"pool {it.pool}" if it.pool else "–", str(it.flavor.capacity)],
-                "regular": [str(it.guaranteed), str(it.reach)],
-                "prod": [prod, "0", str(it.prod)],
-            }.get(node.role, [*promised, "no limit" if it.borrowable is None else str(it.borrowable), str(it.reach)])
-            assert texts == expected, (node.name, it.flavor.name)
+                "root": [*promised, f"pool {amounts.pool}" if amounts.pool else "–", str(amounts.flavor.capacity)],
+                "regular": [str(amounts.guaranteed), str(amounts.reach)],
+                "prod": [prod, "0", str(amounts.prod)],
+            }.get(
+                node.role,
+                [*promised, "no limit" if amounts.borrowable is None else str(amounts.borrowable), str(amounts.reach)],
+            )
+            assert texts == expected, (node.name, amounts.flavor.name)
 
 
 def bars_are_to_scale(svg: Element, root: Node) -> None:
     tracks = set()
     for group, node in cards(svg, root):
-        for row, it in rows(group, node):
+        for row, amounts in rows(group, node):
             (track,) = map(rect, of_class(row, "track"))
             tracks.add((track.left, track.right))
-            scale = (track.right - track.left) / max(it.flavor.capacity, 1)
-            ends = (it.reserved, it.guaranteed, it.guaranteed + it.pool, it.reach)
-            starts = (0, it.reserved, it.guaranteed, it.guaranteed + it.pool)
+            scale = (track.right - track.left) / max(amounts.flavor.capacity, 1)
+            ends = (amounts.reserved, amounts.guaranteed, amounts.guaranteed + amounts.pool, amounts.reach)
+            starts = (0, amounts.reserved, amounts.guaranteed, amounts.guaranteed + amounts.pool)
             expected = dict(zip(PARTS, zip(starts, ends, strict=True), strict=False)) if node.role != "prod" else {}
-            expected["prod"] = (0, it.prod)
+            expected["prod"] = (0, amounts.prod)
             for name, (start, end) in expected.items():
                 drawn = [box for element in of_class(row, name) if (box := rect(element)).left >= track.left]
                 if end == start:
-                    assert drawn == [], (node.name, it.flavor.name, name)
+                    assert drawn == [], (node.name, amounts.flavor.name, name)
                     continue
                 (bar,) = drawn
                 assert bar.left == pytest.approx(track.left + scale * start, abs=0.01), (node.name, name)
@@ -155,8 +163,8 @@ def nothing_is_outside_or_upon_another(svg: Element, root: Node) -> None:
         (card,) = map(rect, of_class(group, "card"))
         assert card.inside(page)
         inner = [group, *group.findall(f"{SVG}g")]
-        texts = [text_box(it) for one in inner for it in one.findall(f"{SVG}text")]
-        bars = [rect(it) for one in inner for it in of_class(one, "track") + of_class(one, "prod")]
+        texts = [text_box(element) for one in inner for element in one.findall(f"{SVG}text")]
+        bars = [rect(element) for one in inner for element in of_class(one, "track") + of_class(one, "prod")]
         for box in texts + bars:
             assert box.inside(card), (node.name, box, card)
         for one, other in itertools.combinations(texts, 2):
@@ -166,7 +174,7 @@ def nothing_is_outside_or_upon_another(svg: Element, root: Node) -> None:
         boxes.append(card)
     for one, other in itertools.pairwise(boxes):
         assert one.bottom < other.top
-    heading = [text_box(it) for it in svg.findall(f"{SVG}text")]
+    heading = [text_box(element) for element in svg.findall(f"{SVG}text")]
     for one, other in itertools.combinations(heading, 2):
         assert one.inside(page) and other.inside(page) and not one.meets(other), (one, other)
     assert not any(text.meets(card) for text in heading for card in boxes)
@@ -184,7 +192,7 @@ def lines_lead_from_parents_to_children(svg: Element, boxes: list[Box]) -> None:
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 CASES: dict[str, Any] = {
-    **{it.stem: lambda it=it: plan_of(it) for it in FILES},
+    **{path.stem: lambda entry=path: plan_of(entry) for path in FILES},
     "100 teams, 1 flavor": lambda: many_teams(flavors=1),
     "100 teams, 11 flavors": many_teams,
     "no team": lambda: plan(ONE_FLAVOR),
@@ -218,7 +226,7 @@ def test_one_flavor_of_many_is_a_picture_of_one_flavor() -> None:
 
 def test_a_long_picture_repeats_its_captions() -> None:
     svg, _ = svg_of(many_teams(flavors=1))
-    captions = [number(it, "y") for it in of_class(svg, "caption") if it.text == "guaranteed"]
+    captions = [number(element, "y") for element in of_class(svg, "caption") if element.text == "guaranteed"]
     assert max(b - a for a, b in itertools.pairwise(captions)) < 1000
 
 
@@ -233,25 +241,25 @@ def test_the_lab_by_hand() -> None:
         assert (bar.left, bar.right) == pytest.approx(
             (track.left + quarter * at, track.left + quarter * (at + 1)), abs=0.01
         )
-    assert [it.text for it in of_class(group, "number")] == ["16", "8", "8", "–", "no limit", "24"]
+    assert [element.text for element in of_class(group, "number")] == ["16", "8", "8", "–", "no limit", "24"]
 
 
 # --- for everybody --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda it: it.stem)
+@pytest.mark.parametrize("file", FILES, ids=lambda entry: entry.stem)
 def test_it_is_told_to_who_does_not_see_it(file: Path) -> None:
     svg, root = svg_of(plan_of(file))
-    ids = {it.get("id"): it.text or "" for it in svg}
+    ids = {element.get("id"): element.text or "" for element in svg}
     assert svg.attrib["role"] == "img"
-    title, told = (ids[it] for it in svg.attrib["aria-labelledby"].split())
+    title, told = (ids[part] for part in svg.attrib["aria-labelledby"].split())
     assert title == f"The agreement of {root.name}"
     for group, node in cards(svg, root):
         hover = group[0]
         assert hover.tag == f"{SVG}title" and hover.text and f"{node.kind} {node.label}" in hover.text
         assert hover.text in told
-        for row, it in rows(group, node):
-            assert row[0].tag == f"{SVG}title" and it.flavor.name in (row[0].text or "")
+        for row, amounts in rows(group, node):
+            assert row[0].tag == f"{SVG}title" and amounts.flavor.name in (row[0].text or "")
 
 
 def test_a_row_says_in_words_what_it_shows() -> None:
@@ -297,7 +305,7 @@ def test_a_name_is_any_text(name: str, flavors: int) -> None:
         svg, root = svg_of(made)
         hold(svg, root)
         assert not svg.findall(f".//{SVG}script")
-        assert {it.tag.removeprefix(SVG) for it in svg.iter()} <= {
+        assert {element.tag.removeprefix(SVG) for element in svg.iter()} <= {
             "svg",
             "title",
             "desc",
@@ -307,7 +315,7 @@ def test_a_name_is_any_text(name: str, flavors: int) -> None:
             "g",
             "text",
         }
-        assert any(HOSTILE[name] in (it.text or "") for it in svg.iter(f"{SVG}title")) or name == "emoji"
+        assert any(HOSTILE[name] in (element.text or "") for element in svg.iter(f"{SVG}title")) or name == "emoji"
 
 
 def test_text_that_xml_cannot_hold_is_replaced() -> None:

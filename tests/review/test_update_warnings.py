@@ -100,7 +100,7 @@ def test_of_several_flavors_it_is_said_which() -> None:
 
 
 def test_a_queue_of_kai_is_told_by_its_fields() -> None:
-    wanted = next(it for it in kai.objects(plan(TEXT)) if it["metadata"]["name"] == "training")
+    wanted = next(entry for entry in kai.objects(plan(TEXT)) if entry["metadata"]["name"] == "training")
     live = copy.deepcopy(wanted)
     live["spec"]["resources"]["gpu"]["limit"] = 5
     (said,) = drift(plan(TEXT), wanted, live)
@@ -125,7 +125,7 @@ def test_who_wrote_last_is_said() -> None:
 
 
 def queue(name: str, jobs: int, flavor: str = "gpu", **totals: str) -> dict[str, Any]:
-    resources = [{"name": key.replace("_", "/"), "total": it} for key, it in totals.items()]
+    resources = [{"name": key.replace("_", "/"), "total": total} for key, total in totals.items()]
     status = {"reservingWorkloads": jobs, "flavorsReservation": [{"name": flavor, "resources": resources}]}
     return {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
@@ -136,7 +136,7 @@ def queue(name: str, jobs: int, flavor: str = "gpu", **totals: str) -> dict[str,
 
 
 def told(*bodies: dict[str, Any], retained: bool = False) -> list[str]:
-    going = {reference(it): it for it in bodies}
+    going = {reference(body): body for body in bodies}
     return list(departures(plan(TEXT), going, going, retained=retained, patience="10m"))
 
 
@@ -172,7 +172,7 @@ def test_where_the_stack_retains_the_queue_stays() -> None:
 def test_a_flavor_goes_under_jobs_of_queues_that_stay() -> None:
     def gone(*queues: dict[str, Any]) -> list[str]:
         flavor = {**queue("a100", 0), "kind": "ResourceFlavor"}
-        there = {reference(it): it for it in (flavor, *queues)}
+        there = {reference(queue): queue for queue in (flavor, *queues)}
         return list(departures(plan(TEXT), {"ResourceFlavor/a100": flavor}, there, retained=False, patience="1m"))
 
     (said,) = gone(

@@ -33,7 +33,9 @@ class Cluster(Asked):
 
 def pod(name: str, queue: str, minutes: float = 60, *, group: str = "", owner: str = "", **more: Any) -> dict[str, Any]:
     """Pending, of one container; `fraction`, `gpus` and `limit` are what it asks for."""
-    asked = {key: {GPU: str(more[it])} for key, it in (("requests", "gpus"), ("limits", "limit")) if it in more}
+    asked = {
+        key: {GPU: str(more[value])} for key, value in (("requests", "gpus"), ("limits", "limit")) if value in more
+    }
     annotations = {POD_GROUP: group} if group else {}
     if "fraction" in more:
         annotations["gpu-fraction"] = more["fraction"]
@@ -66,7 +68,7 @@ def test_half_a_gpu_that_waits_an_hour_within_its_guarantee_is_late() -> None:
     made = plan(LAB)
     found = read(pod("half", "research", fraction="0.5"))
     seen = Seen(scheduler="kai", at=NOW, uses={}, waiting=found.waiting)
-    (standing,) = [it for it in late(made, seen).standings if it.team.name == "research"]
+    (standing,) = [standing for standing in late(made, seen).standings if standing.team.name == "research"]
     assert [job.name for job in standing.owed] == ["ns/half"]
     assert standing.attention is Attention.SHORT and standing.shorts
 
@@ -88,7 +90,7 @@ def test_a_gang_goes_by_its_owner_else_by_its_podgroup_and_a_pod_alone_by_its_na
 
 
 def test_a_job_waits_since_its_first_pod_was_made() -> None:
-    (job,) = read(*(pod(f"p-{it}", "research", it, group="pg", gpus=1) for it in (5, 30, 10))).waiting
+    (job,) = read(*(pod(f"p-{entry}", "research", entry, group="pg", gpus=1) for entry in (5, 30, 10))).waiting
     assert job.since == NOW - timedelta(minutes=30)
 
 

@@ -59,13 +59,13 @@ guaranteed = 8
 """
 
 
-def of(it: Board, team: str, flavor: str = "gpu") -> Standing:
-    return next(one for one in it.standings if (one.team.name, one.flavor_name) == (team, flavor))
+def of(board: Board, team: str, flavor: str = "gpu") -> Standing:
+    return next(one for one in board.standings if (one.team.name, one.flavor_name) == (team, flavor))
 
 
-def shown(it: Board, width: int = 160, **options: object) -> str:
+def shown(board: Board, width: int = 160, **options: object) -> str:
     out = Console(file=StringIO(), width=width, color_system=None)
-    out.print(terminal.render(it, out, **options))  # type: ignore[arg-type]
+    out.print(terminal.render(board, out, **options))  # type: ignore[arg-type]
     return out.file.getvalue()  # type: ignore[attr-defined]
 
 
@@ -74,20 +74,20 @@ def shown(it: Board, width: int = 160, **options: object) -> str:
 
 def test_what_is_beyond_all_that_is_idle_is_nobodys() -> None:
     """After guarantees were lowered a team may use more than is there to lend."""
-    it = board(plan(LAB), seen({"research": 20, "training": 8}))
-    assert (of(it, "research").borrowed, of(it, "research").beyond, of(it, "training").lent) == (12, 4, 8)
-    assert "8 training, 4 beyond what is there" in shown(it)
+    result = board(plan(LAB), seen({"research": 20, "training": 8}))
+    assert (of(result, "research").borrowed, of(result, "research").beyond, of(result, "training").lent) == (12, 4, 8)
+    assert "8 training, 4 beyond what is there" in shown(result)
 
 
 def test_a_split_that_is_not_known_is_about() -> None:
-    it = board(plan(DEPARTMENTS), seen({"a": 25}))
-    assert of(it, "a").borrowed_from == (
+    result = board(plan(DEPARTMENTS), seen({"a": 25}))
+    assert of(result, "a").borrowed_from == (
         Part("b", 8, False),
         Part(POOL, 4, False),
         Part("c", 3, True),
         Part("e", 2, True),
     )
-    assert (of(it, "c").lent_about, of(it, "b").lent_about) == (True, False)
+    assert (of(result, "c").lent_about, of(result, "b").lent_about) == (True, False)
     exact = board(plan(DEPARTMENTS), seen({"a": 40}))  # all that is there: nothing is shared out
     assert not any(part.about for part in of(exact, "a").borrowed_from) and of(exact, "c").lent == 12
 
@@ -95,13 +95,13 @@ def test_a_split_that_is_not_known_is_about() -> None:
 # --- what needs attention
 
 
-def attention(it: Board) -> list[tuple[str, str]]:
-    return [(one.team.name, one.attention) for one in it.standings]
+def attention(board: Board) -> list[tuple[str, str]]:
+    return [(one.team.name, one.attention) for one in board.standings]
 
 
 def test_what_most_needs_attention_comes_first() -> None:
     text = ONE_FLAVOR + "".join(f"[teams.t{number}]\nguaranteed = 4\n" for number in range(7))
-    it = late(
+    board = late(
         plan(text),
         seen(
             {"t1": 6, "t2": 4, "t3": 4},
@@ -109,7 +109,7 @@ def test_what_most_needs_attention_comes_first() -> None:
             evictions=(Eviction("t3", "gpu", "t3/job", 2, ""),),
         ),
     )
-    assert attention(it) == [
+    assert attention(board) == [
         ("t6", "short"),  # ten hours within its guarantee
         ("t5", "short"),
         ("t4", "below"),  # a minute: no longer than a reclaim may take
@@ -118,7 +118,7 @@ def test_what_most_needs_attention_comes_first() -> None:
         ("t1", "borrowing"),
         ("t0", "quiet"),
     ]
-    assert it.attention is Attention.SHORT
+    assert board.attention is Attention.SHORT
 
 
 def test_a_job_within_the_guarantee_is_late_only_when_it_was_seen_to_wait_so_before() -> None:
@@ -147,8 +147,8 @@ def test_a_job_that_would_never_start_makes_no_promise_short() -> None:
 )
 def test_a_prod_slice_has_room_of_its_own(place: Place, use: Use, owed: bool) -> None:
     made = plan(ONE_FLAVOR + "[teams.a]\nguaranteed = 8\nprod = 4\n")
-    it = board(made, seen({"a": use}, waiting=(waits("a", 4, 1, place=place),)))
-    assert bool(of(it, "a").owed) is owed
+    result = board(made, seen({"a": use}, waiting=(waits("a", 4, 1, place=place),)))
+    assert bool(of(result, "a").owed) is owed
 
 
 def test_on_kai_a_job_has_room_in_its_own_queue_only() -> None:
@@ -157,15 +157,15 @@ def test_on_kai_a_job_has_room_in_its_own_queue_only() -> None:
     full = Use(regular=8, kept=0)
     for place, owed in ((Place.REGULAR, False), (Place.RESERVED, True)):
         look = seen({"training": full}, scheduler="kai", waiting=(waits("training", 4, 11, place=place),))
-        it = late(made, look)
-        assert bool(of(it, "training").owed) is owed and not it.all_shorts
+        board = late(made, look)
+        assert bool(of(board, "training").owed) is owed and not board.all_shorts
         assert bool(late(made, replace(look, at=NOW + timedelta(minutes=2))).all_shorts) is owed
 
 
 def test_a_stopped_queue_is_said_once() -> None:
     stopped = Short(Kind.STOPPED, "research", "", "ClusterQueue/research is stopped")
-    it = late(plan(LAB), seen(shorts=(stopped,), waiting=(waits("research", 4, 60),)))
-    assert of(it, "research").shorts == (stopped,) == it.all_shorts
+    board = late(plan(LAB), seen(shorts=(stopped,), waiting=(waits("research", 4, 60),)))
+    assert of(board, "research").shorts == (stopped,) == board.all_shorts
 
 
 def test_what_nodes_lack_is_said_of_the_flavor_and_of_whom_it_hits_for_certain() -> None:
@@ -174,10 +174,10 @@ def test_what_nodes_lack_is_said_of_the_flavor_and_of_whom_it_hits_for_certain()
     flavor = made.flavors[0]
     amounts = {"nvidia.com/gpu": 8, "cpu": 8 * flavor.cpu, "memory": 8 * flavor.memory}
     supply = compare(made, [Node("gpu-0", dict(flavor.node_labels), amounts)])
-    it = board(made, seen(supply=supply))
-    assert [(one.kind, one.team) for one in it.all_shorts] == [(Kind.NODES, ""), (Kind.NODES, "training")]
-    assert it.shorts[0].why == "24 of 32 GPUs guaranteed cannot be kept at once: 8 are usable"
-    assert it.flavors[0].usable == 8 and attention(it)[0] == ("training", "short")
+    result = board(made, seen(supply=supply))
+    assert [(one.kind, one.team) for one in result.all_shorts] == [(Kind.NODES, ""), (Kind.NODES, "training")]
+    assert result.shorts[0].why == "24 of 32 GPUs guaranteed cannot be kept at once: 8 are usable"
+    assert result.flavors[0].usable == 8 and attention(result)[0] == ("training", "short")
     assert not board(made, seen(supply=compare(made, [
         Node(f"gpu-{number}", dict(flavor.node_labels), amounts) for number in range(4)
     ]))).all_shorts  # fmt: skip
@@ -194,13 +194,13 @@ def test_jobs_within_the_guarantee_that_find_no_nodes_are_short(
     flavor = made.flavors[0]
     amounts = {"nvidia.com/gpu": 8, "cpu": 8 * flavor.cpu, "memory": 8 * flavor.memory}
     supply = compare(made, [Node(f"gpu-{number}", dict(flavor.node_labels), amounts) for number in range(nodes)])
-    it = board(
+    result = board(
         made, seen({"research": used}, held_up=(waits("research", 4, minutes, why="WaitForStart"),), supply=supply)
     )
-    assert [one.kind for one in of(it, "research").shorts] == [Kind.NODES] * short
+    assert [one.kind for one in of(result, "research").shorts] == [Kind.NODES] * short
     if minutes > 2:
         assert f"has quota, pods not ready for {minutes}m  research/job-{minutes}: WaitForStart" in shown(
-            it.only(["research"]), detail=True
+            result.only(["research"]), detail=True
         )
 
 
@@ -208,8 +208,8 @@ def test_what_is_of_no_flavor_has_a_standing_of_its_own() -> None:
     made = plan(LAB.replace("[flavors.gpu]", "[flavors.other]\nnodes = 1\ngpus_per_node = 8\nnode_labels = { a = 'b' }\n[flavors.gpu]")
                 .replace("= 16\n", "= { gpu = 16 }\n").replace("guaranteed = 8", "guaranteed = { gpu = 8 }")
                 .replace("lendable = 8", "lendable = { gpu = 8 }").replace("lendable = 0", "lendable = { gpu = 0 }"))  # fmt: skip
-    it = board(made, seen(evictions=(Eviction("research", "", "research/gone", 1, ""),)))
-    assert it.standings[0].flavor is None and it.standings[0].evicted == 1
+    result = board(made, seen(evictions=(Eviction("research", "", "research/gone", 1, ""),)))
+    assert result.standings[0].flavor is None and result.standings[0].evicted == 1
     assert board(plan(LAB), seen(evictions=(Eviction("research", "", "gone", 1, ""),))).standings[0].flavor
 
 
@@ -227,10 +227,10 @@ def test_a_small_agreement_is_shown_whole() -> None:
 
 def test_a_hundred_teams_of_eleven_flavors_fit_on_a_page() -> None:
     made = many_teams()
-    it = late(made, busy(made))
-    assert len(it.standings) >= 1100
+    board = late(made, busy(made))
+    assert len(board.standings) >= 1100
     for width in (80, 100, 160):
-        lines = shown(it, width).splitlines()
+        lines = shown(board, width).splitlines()
         assert len(lines) < 60 and all(cell_len(line) <= width for line in lines)
         order = [
             line.split()[0]
@@ -241,7 +241,7 @@ def test_a_hundred_teams_of_eleven_flavors_fit_on_a_page() -> None:
         assert order == sorted(order, key=levels.index) and len(order) == terminal.MOST_ROWS
         assert any(line.startswith("SHORT team-3: ClusterQueue/team-3 is stopped") for line in lines)
         assert any(line.startswith("not shown: ") for line in lines)
-    whole = shown(it, most=None)
+    whole = shown(board, most=None)
     assert len(whole.splitlines()) > 1100 and "not shown" not in whole
 
 
@@ -262,10 +262,10 @@ def test_what_is_short_of_nobody_stays_with_whom_it_is_promised() -> None:
         Short(Kind.CHANGED, "", "a100-80-10gb", "one"),
         Short(Kind.CHANGED, "team-2", "", "a team"),
     )
-    it = board(made, seen(shorts=shorts))
-    assert [one.why for one in it.only(["team-1"]).all_shorts] == ["all", "one"]
-    assert [one.why for one in it.only(["team-2"], ["a100-80-20gb"]).all_shorts] == ["all", "a team"]
-    assert it.only(flavors=["a100-80-10gb"]).attention is Attention.SHORT
+    result = board(made, seen(shorts=shorts))
+    assert [one.why for one in result.only(["team-1"]).all_shorts] == ["all", "one"]
+    assert [one.why for one in result.only(["team-2"], ["a100-80-20gb"]).all_shorts] == ["all", "a team"]
+    assert result.only(flavors=["a100-80-10gb"]).attention is Attention.SHORT
     quiet = board(made, seen(shorts=shorts[2:])).only(["team-1"])
     assert quiet.attention is Attention.QUIET and len(quiet.standings) == 11
 
@@ -279,16 +279,18 @@ def test_names_and_messages_of_others_are_text() -> None:
         evictions=(Eviction("research", "gpu", evil, 1, evil),),
         unread=(evil,),
     )
-    it = late(plan(LAB), look)
-    out = shown(it.only(["research"]), detail=True) + "".join(changes.changes(board(plan(LAB), seen()), it))
+    result = late(plan(LAB), look)
+    out = shown(result.only(["research"]), detail=True) + "".join(changes.changes(board(plan(LAB), seen()), result))
     assert "\x1b" not in out and "\u202e" not in out
     assert "[bold red]x[/]" in out and out.count("y") < 5000
 
 
 def test_data_is_json_and_says_all_numbers() -> None:
     made = plan(DEPARTMENTS)
-    it = board(made, seen({"a": 25}, waiting=(waits("a", 4, 2),), evictions=(Eviction("b", "gpu", "b/job", 2, "why"),)))
-    found = json.loads(json.dumps(data.as_json(it)))
+    result = board(
+        made, seen({"a": 25}, waiting=(waits("a", 4, 2),), evictions=(Eviction("b", "gpu", "b/job", 2, "why"),))
+    )
+    found = json.loads(json.dumps(data.as_json(result)))
     assert [one["team"] for one in found["teams"]] == ["b", "a", "c", "e"]
     a = found["teams"][1]
     assert a["borrowed_from"][:3] == [
@@ -303,8 +305,8 @@ def test_data_is_json_and_says_all_numbers() -> None:
 
 def test_prometheus_reads_it_back() -> None:
     made = many_teams(20)
-    it = late(made, busy(made))
-    families = {one.name: one for one in text_string_to_metric_families(prometheus.text(it))}
+    board = late(made, busy(made))
+    families = {one.name: one for one in text_string_to_metric_families(prometheus.text(board))}
     assert families.keys() == prometheus.HELP.keys()
     assert all(one.type == "gauge" and one.documentation for one in families.values())
     for name, number in (
@@ -314,10 +316,10 @@ def test_prometheus_reads_it_back() -> None:
     ):
         read = {(one.labels["team"], one.labels["flavor"]): one.value for one in families[f"tenancy_{name}"].samples}
         assert {key: value for key, value in read.items() if value} == {
-            (one.team.name, one.flavor_name): number(one) for one in it.standings if number(one)
+            (one.team.name, one.flavor_name): number(one) for one in board.standings if number(one)
         }
     loaned = sum(one.value for one in families["tenancy_loan"].samples)
-    assert loaned == sum(one.borrowed - one.beyond for one in it.standings) > 0
+    assert loaned == sum(one.borrowed - one.beyond for one in board.standings) > 0
     (short,) = families["tenancy_promise_short"].samples
     assert (short.labels["team"], short.labels["kind"], short.value) == ("team-3", "stopped", 1)
 

@@ -61,20 +61,20 @@ class Cluster(Asked):
         return list(found)
 
 
-def cluster(it: Plan) -> dict[str, Any]:
+def cluster(plan: Plan) -> dict[str, Any]:
     """The agreement as it should be, with a LocalQueue `default` (and `prod`) in a namespace for each team."""
     made: dict[str, Any] = {}
-    for body in kueue.objects(it):
+    for body in kueue.objects(plan):
         made.setdefault(body["kind"], []).append(deepcopy(body))
     made["LocalQueue"] = [
         {
             "metadata": {"name": "prod" if queue.prod else "default", "namespace": name.removesuffix("-prod")},
             "spec": {"clusterQueue": name},
         }
-        for name, queue in of_teams(it, Scheduler.KUEUE).items()
+        for name, queue in of_teams(plan, Scheduler.KUEUE).items()
     ]
     made["Namespace"] = [
-        {"metadata": {"name": f"ns-{team.name}", "labels": {"tenancy.dev/team": team.name}}} for team in it.teams
+        {"metadata": {"name": f"ns-{team.name}", "labels": {"tenancy.dev/team": team.name}}} for team in plan.teams
     ]
     return made
 
@@ -132,13 +132,13 @@ def event(
     }
 
 
-def read(it: Plan, **more: list[Any]) -> tuple[Read, list[str]]:
-    there = cluster(it)
+def read(plan: Plan, **more: list[Any]) -> tuple[Read, list[str]]:
+    there = cluster(plan)
     there |= {
         {"workloads": "Workload", "events": "Event", "local": "LocalQueue"}[key]: some for key, some in more.items()
     }
     asked = Cluster(there)
-    return of_kueue.read(asked, it), asked.unread
+    return of_kueue.read(asked, plan), asked.unread
 
 
 # --- jobs that wait
@@ -199,7 +199,7 @@ def test_a_job_that_waits_is_counted_for_a_flavor_it_may_have(
 def test_a_prod_job_is_known_by_its_queue_and_a_strangers_is_only_counted() -> None:
     jobs = [workload("b", queue="prod"), workload("b", "x", queue="nowhere"), workload("elsewhere", "y")]
     found, unread = read(plan(FLAVORS), workloads=jobs)
-    assert [it.place for it in found.waiting] == [Place.PROD]
+    assert [waiting.place for waiting in found.waiting] == [Place.PROD]
     assert unread == ["2 of the jobs that wait name a queue that is not the agreement's"]
 
 
@@ -208,9 +208,9 @@ def test_jobs_of_a_run_of_verify_are_no_strangers() -> None:
         "metadata": {"name": "default", "namespace": "verify-x", "labels": {RUN_LABEL: "x"}},
         "spec": {"clusterQueue": "verify-x-a"},
     }
-    it = plan(FLAVORS)
-    local = [*cluster(it)["LocalQueue"], queue]
-    found, unread = read(it, workloads=[workload("verify-x"), workload("elsewhere")], local=local)
+    result = plan(FLAVORS)
+    local = [*cluster(result)["LocalQueue"], queue]
+    found, unread = read(result, workloads=[workload("verify-x"), workload("elsewhere")], local=local)
     assert not found.waiting and unread == ["1 of the jobs that wait name a queue that is not the agreement's"]
 
 
@@ -220,7 +220,9 @@ def test_jobs_with_quota_whose_pods_do_not_run_are_held_up() -> None:
     ]}  # fmt: skip
     told = [("QuotaReserved", "True", "", 9), ("Admitted", "True", "", 9), ("PodsReady", "False", "WaitForStart", 10)]
     found, _ = read(plan(LAB), workloads=[workload("research", conditions=told, admission=admission)])
-    assert [(it.name, it.units, it.since) for it in found.held_up] == [("research/job", 4, NOW - timedelta(minutes=9))]
+    assert [(waiting.name, waiting.units, waiting.since) for waiting in found.held_up] == [
+        ("research/job", 4, NOW - timedelta(minutes=9))
+    ]
     assert not found.waiting
 
 
@@ -243,7 +245,7 @@ def stopped(count: int, when: float = 5, **more: Any) -> Any:
 
 def evicted(*workloads: Any, events: list[Any] | None = None) -> list[tuple[str, str, int, str]]:
     found, _ = read(plan(LAB), workloads=list(workloads), events=events or [])
-    return [(it.team, it.flavor, it.times, it.why) for it in found.evictions]
+    return [(eviction.team, eviction.flavor, eviction.times, eviction.why) for eviction in found.evictions]
 
 
 def test_kueues_own_count_goes_for_a_job_made_within_the_hour() -> None:
@@ -285,14 +287,14 @@ def alter(there: dict[str, Any], kind: str, name: str, change: Any) -> dict[str,
     return there
 
 
-def shorts(it: Plan, there: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    return [(one.kind.value, one.team, one.flavor, one.why) for one in of_kueue.read(Cluster(there), it).shorts]
+def shorts(plan: Plan, there: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    return [(one.kind.value, one.team, one.flavor, one.why) for one in of_kueue.read(Cluster(there), plan).shorts]
 
 
 def test_a_stopped_queue_is_short_with_the_way_back() -> None:
-    it = plan(FLAVORS)
-    there = alter(cluster(it), "ClusterQueue", "b-prod", lambda one: one["spec"].update(stopPolicy="HoldAndDrain"))
-    (short,) = of_kueue.read(Cluster(there), it).shorts
+    result = plan(FLAVORS)
+    there = alter(cluster(result), "ClusterQueue", "b-prod", lambda one: one["spec"].update(stopPolicy="HoldAndDrain"))
+    (short,) = of_kueue.read(Cluster(there), result).shorts
     assert (short.kind, short.team, short.flavor) == (Kind.STOPPED, "b", "")
     assert (
         short.why
@@ -302,18 +304,18 @@ def test_a_stopped_queue_is_short_with_the_way_back() -> None:
 
 
 def test_a_missing_queue_is_the_teams_and_a_missing_cohort_everybodys() -> None:
-    it = plan(FLAVORS)
-    there = cluster(it)
+    result = plan(FLAVORS)
+    there = cluster(result)
     there["ClusterQueue"] = [one for one in there["ClusterQueue"] if one["metadata"]["name"] != "a"]
     there["Cohort"] = [one for one in there["Cohort"] if one["metadata"]["name"] != "lab"]
-    assert shorts(it, there) == [
+    assert shorts(result, there) == [
         ("missing", "", "", "Cohort/lab is not on the cluster"),
         ("missing", "a", "", "ClusterQueue/a is not on the cluster"),
     ]
 
 
 def test_a_number_that_somebody_changed_is_named_with_the_one_agreed() -> None:
-    it = plan(FLAVORS)
+    result = plan(FLAVORS)
 
     def less(one: Any) -> None:
         (row,) = [row for row in one["spec"]["resourceGroups"][0]["flavors"] if row["name"] == "large"]
@@ -322,16 +324,18 @@ def test_a_number_that_somebody_changed_is_named_with_the_one_agreed() -> None:
     def limited(one: Any) -> None:
         one["spec"]["resourceGroups"][0]["flavors"][0]["resources"][2]["borrowingLimit"] = "0"
 
-    changed_queue = alter(cluster(it), "ClusterQueue", "a", less)
-    assert shorts(it, changed_queue) == [
+    changed_queue = alter(cluster(result), "ClusterQueue", "a", less)
+    assert shorts(result, changed_queue) == [
         ("changed", "a", "large", "ClusterQueue/a is not as agreed: large nvidia.com/gpu nominalQuota 2 instead of 8")
     ]
-    changed_cohort = alter(cluster(it), "Cohort", "b", limited)
-    assert shorts(it, changed_cohort) == [
+    changed_cohort = alter(cluster(result), "Cohort", "b", limited)
+    assert shorts(result, changed_cohort) == [
         ("changed", "b", "small", "Cohort/b is not as agreed: small nvidia.com/gpu borrowingLimit 0 instead of none")
     ]
-    selector = alter(cluster(it), "ResourceFlavor", "small", lambda one: one["spec"]["nodeLabels"].update(product="x"))
-    assert shorts(it, selector) == [
+    selector = alter(
+        cluster(result), "ResourceFlavor", "small", lambda one: one["spec"]["nodeLabels"].update(product="x")
+    )
+    assert shorts(result, selector) == [
         ("changed", "", "small", "ResourceFlavor/small is not as agreed: nodeLabels product x instead of small")
     ]
 
@@ -345,12 +349,12 @@ def test_what_the_cluster_adds_is_no_change() -> None:
 
 
 def test_kais_queues_are_compared_too() -> None:
-    it = plan(LAB)
-    bodies = {body["metadata"]["name"]: body for body in kai.objects(it) if body["kind"] == "Queue"}
+    result = plan(LAB)
+    bodies = {body["metadata"]["name"]: body for body in kai.objects(result) if body["kind"] == "Queue"}
     live = deepcopy(bodies["research"])
-    assert changed(live, bodies["research"], "research", "gpu", it.flavor) is None
+    assert changed(live, bodies["research"], "research", "gpu", result.flavor) is None
     live["spec"]["resources"]["gpu"]["quota"] = 4
-    short = changed(live, bodies["research"], "research", "gpu", it.flavor)
+    short = changed(live, bodies["research"], "research", "gpu", result.flavor)
     assert short and short.why == "Queue/research is not as agreed: gpu quota 4 instead of 8"
 
 
@@ -360,13 +364,13 @@ def test_without_a_queue_of_the_agreement_there_is_no_status() -> None:
 
 
 def test_what_may_not_be_read_is_said_and_the_rest_is_shown() -> None:
-    it = plan(LAB)
-    there = cluster(it) | {"Workload": "no: workloads", "Cohort": "no: cohorts", "Event": "no: events"}
+    result = plan(LAB)
+    there = cluster(result) | {"Workload": "no: workloads", "Cohort": "no: cohorts", "Event": "no: events"}
     there["ClusterQueue"][1]["status"] = {
         "flavorsUsage": [{"name": "gpu", "resources": [{"name": "nvidia.com/gpu", "total": "8"}]}]
     }
     asked = Cluster(there)
-    found = of_kueue.read(asked, it)
+    found = of_kueue.read(asked, result)
     assert found.uses["research", "gpu"] == Use(8) and not found.shorts
     assert len(asked.unread) == 3 and "jobs that wait and evictions are not known: no: workloads" in asked.unread
 

@@ -31,7 +31,7 @@ def stopped_by(name: str) -> Iterator[str]:
     target = find(snapshot, wanted)
     if scheduler == "kai":
         for event in OnKai(plan, snapshot, target).evictions:
-            yield from (it.row.key for it in match(KAI, EVICT, EVICT, event["message"]))
+            yield from (entry.row.key for entry in match(KAI, EVICT, EVICT, event["message"]))
     elif target.workload and (stop := Story(plan, snapshot, target.workload).stop):
         yield stop.key
 
@@ -49,8 +49,8 @@ def test_an_answer_fits_and_names_no_uid(name: str) -> None:
     said = text(answer(name))
     assert max(map(len, said.splitlines())) <= 100
     assert "{" not in said.partition("\nin full")[0], "a word of a row that nobody filled in"
-    for it in case(name)[1].of("Workload"):
-        assert it["metadata"]["uid"] not in said
+    for workload in case(name)[1].of("Workload"):
+        assert workload["metadata"]["uid"] not in said
 
 
 def test_every_reason_in_the_table_has_a_real_case() -> None:
@@ -75,9 +75,9 @@ def test_what_is_missing_is_what_kueue_says_is_missing() -> None:
         target = find(snapshot, wanted)
         if target.workload is None:
             continue
-        it = Case(plan, snapshot, target)
-        for one in heard(it)[0]:
-            room = it.rooms.get(one.groups.get("flavor", ""))
+        result = Case(plan, snapshot, target)
+        for one in heard(result)[0]:
+            room = result.rooms.get(one.groups.get("flavor", ""))
             if room is None or one.groups.get("resource") != room.flavor.resource:
                 continue
             if one.row.key == "short":
@@ -90,23 +90,23 @@ def test_what_is_missing_is_what_kueue_says_is_missing() -> None:
 
 
 def test_a_job_that_was_stopped_says_who_by_which_promise() -> None:
-    it = answer("reclaimed")
-    assert it.state is State.STOPPED
-    assert "training/pretrain took back what training is guaranteed" in it.history[0]
+    result = answer("reclaimed")
+    assert result.state is State.STOPPED
+    assert "training/pretrain took back what training is guaranteed" in result.history[0]
     assert "research/urgent has a higher priority in the same queue" in answer("higher-priority").history[0]
 
 
 def test_a_limit_of_the_team_is_not_the_others_fault() -> None:
-    it = answer("borrow-limit")
-    assert {one.team for one in it.holders} == {"research"}
-    assert it.when and not it.when.never and "research/sweep has no time limit" in it.when.latest
+    result = answer("borrow-limit")
+    assert {one.team for one in result.holders} == {"research"}
+    assert result.when and not result.when.never and "research/sweep has no time limit" in result.when.latest
 
 
 def test_an_equal_job_has_the_answer_of_the_one_that_kueue_looked_at() -> None:
-    it = answer("equal-job")
-    assert it.reasons[0].key == "equal" and "training/more," in it.reasons[0].text
-    assert it.reasons[1:] == answer("nothing-idle").reasons
-    assert it.queue.endswith("2nd of 2 that wait there, after training/more")
+    result = answer("equal-job")
+    assert result.reasons[0].key == "equal" and "training/more," in result.reasons[0].text
+    assert result.reasons[1:] == answer("nothing-idle").reasons
+    assert result.queue.endswith("2nd of 2 that wait there, after training/more")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -117,13 +117,13 @@ def test_nobody_is_told_to_ask_for_nothing(name: str) -> None:
 def test_a_job_with_a_queue_that_kueue_does_not_know_hears_so() -> None:
     plan, snapshot, wanted, scheduler = case("nothing-idle")
     said = explain(plan, Snapshot(snapshot.now, {**snapshot.objects, "Workload": []}), wanted, scheduler)
-    assert [it.key for it in said.reasons] == ["no-workload"] and said.when is None
+    assert [reason.key for reason in said.reasons] == ["no-workload"] and said.when is None
 
 
 @pytest.mark.parametrize("name", ["maximum", "affinity", "taint", "queue-absent", "no-team", "cpu-maximum", "no-label"])
 def test_what_cannot_start_as_it_is_gets_no_time(name: str) -> None:
-    it = answer(name)
-    assert it.when and it.when.never and it.help
+    result = answer(name)
+    assert result.when and result.when.never and result.help
 
 
 # --- who may not see everything
@@ -133,29 +133,31 @@ def own_only(name: str, *, kinds: set[str]) -> Answer:
     """As a member of the team asks: of these kinds it sees its namespace."""
     plan, snapshot, wanted, scheduler = case(name)
     objects = {
-        kind: [it for it in several if kind not in kinds or it["metadata"].get("namespace") == wanted.namespace]
+        kind: [
+            entry for entry in several if kind not in kinds or entry["metadata"].get("namespace") == wanted.namespace
+        ]
         for kind, several in snapshot.objects.items()
     }
     return explain(plan, Snapshot(snapshot.now, objects, frozenset(kinds)), wanted, scheduler)
 
 
 def test_a_member_hears_why_and_that_others_are_not_seen() -> None:
-    it = own_only("nothing-idle", kinds={"Workload", "Namespace", "ClusterQueue"})
-    assert [one.text for one in it.reasons] == ["h100: it can get 4 GPUs less than it asks for now."]
-    assert not it.holders and not it.reclaim and it.when is None
-    assert "You may not list" in it.unseen and "not seen" in text(it)
+    answer = own_only("nothing-idle", kinds={"Workload", "Namespace", "ClusterQueue"})
+    assert [one.text for one in answer.reasons] == ["h100: it can get 4 GPUs less than it asks for now."]
+    assert not answer.holders and not answer.reclaim and answer.when is None
+    assert "You may not list" in answer.unseen and "not seen" in text(answer)
 
 
 def test_a_member_s_job_that_cannot_start_hears_so_all_the_same() -> None:
-    it = own_only("queue-absent", kinds={"Workload", "Namespace", "ClusterQueue"})
-    assert it.when and it.when.never and not it.unseen
-    it = own_only("no-label", kinds={"Workload", "Namespace", "ClusterQueue"})
-    assert [one.key for one in it.reasons] == ["no-label"]
+    answer = own_only("queue-absent", kinds={"Workload", "Namespace", "ClusterQueue"})
+    assert answer.when and answer.when.never and not answer.unseen
+    answer = own_only("no-label", kinds={"Workload", "Namespace", "ClusterQueue"})
+    assert [one.key for one in answer.reasons] == ["no-label"]
 
 
 def test_a_member_on_kai_hears_why() -> None:
-    it = own_only("kai-over-limit", kinds={"Pod", "Namespace", "Queue"})
-    assert [one.key for one in it.reasons] == ["limit"] and it.unseen and not it.holders
+    answer = own_only("kai-over-limit", kinds={"Pod", "Namespace", "Queue"})
+    assert [one.key for one in answer.reasons] == ["limit"] and answer.unseen and not answer.holders
 
 
 # --- KAI
@@ -169,9 +171,9 @@ def test_kai_names_who_took_a_pods_place() -> None:
 
 
 def test_a_queue_that_is_not_there_is_said_though_kai_says_nothing() -> None:
-    it = answer("kai-no-queue")
-    assert [one.key for one in it.reasons] == ["no-kai-queue"] and not it.said
-    assert it.when and it.when.never
+    result = answer("kai-no-queue")
+    assert [one.key for one in result.reasons] == ["no-kai-queue"] and not result.said
+    assert result.when and result.when.never
 
 
 def test_in_use_is_counted_by_pods_as_a_queues_status_comes_late() -> None:

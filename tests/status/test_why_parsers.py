@@ -125,8 +125,8 @@ def test_what_is_no_time_is_none(written: str) -> None:
 )
 def test_any_message_is_read(message: str, seen: str, reason: str) -> None:
     found = list(match((*KUEUE, *KAI), seen, reason, message))
-    assert all(it.row.seen == seen for it in found)
-    assert len(found) == len({(it.row.key, tuple(it.groups.items())) for it in found})
+    assert all(match.row.seen == seen for match in found)
+    assert len(found) == len({(match.row.key, tuple(match.groups.items())) for match in found})
     BY.search(message), UID.findall(message)
 
 
@@ -136,20 +136,20 @@ def test_whatever_a_scheduler_says_is_shown_as_it_says_it(name: str, message: st
     plan, snapshot, wanted, scheduler = case(name)
     objects = copy.deepcopy({kind: list(several) for kind, several in snapshot.objects.items()})
     for kind in ("Workload", "Pod", "PodGroup"):
-        for it in objects.get(kind, ()):
-            for one in (it.get("status") or {}).get("conditions") or ():
+        for item in objects.get(kind, ()):
+            for one in (item.get("status") or {}).get("conditions") or ():
                 one["message"], one["reason"] = message, reason
     said = explain(plan, Snapshot(snapshot.now, objects), wanted, scheduler)
     assert max(map(len, text(said).splitlines())) <= max(100, *map(len, (message + reason).split()), 0) + 14
     target = find(snapshot, wanted)
     waits = said.state in ("waiting", "stopped", "held") and target.workload is not None
     if waits and message.strip() and not UID.search(message) and not _quota_is_reserved(target.workload):
-        assert message in [it.message for it in said.said]
+        assert message in [entry.message for entry in said.said]
 
 
 def _quota_is_reserved(workload: Any) -> bool:
     conditions = (workload.get("status") or {}).get("conditions") or ()
-    return not any(it["type"] == "QuotaReserved" and it["status"] == "False" for it in conditions)
+    return not any(condition["type"] == "QuotaReserved" and condition["status"] == "False" for condition in conditions)
 
 
 @settings(max_examples=60, deadline=None)
@@ -159,10 +159,10 @@ def test_an_object_may_lack_anything(name: str, data: st.DataObject) -> None:
     plan, snapshot, wanted, scheduler = case(name)
     objects = copy.deepcopy({kind: list(several) for kind, several in snapshot.objects.items()})
     for kind in data.draw(st.sets(st.sampled_from(sorted(objects)))):
-        for it in objects[kind]:
+        for entry in objects[kind]:
             for part in data.draw(st.sets(st.sampled_from(["status", "spec", "labels"]))):
-                it.pop(part, None)
-                it["metadata"].pop(part, None)
+                entry.pop(part, None)
+                entry["metadata"].pop(part, None)
     for kind in data.draw(st.sets(st.sampled_from(sorted(set(objects) - {"Job", "Workload", "Pod", "PodGroup"})))):
         objects[kind] = []
     assert text(explain(plan, Snapshot(snapshot.now, objects), wanted, scheduler))
@@ -171,12 +171,12 @@ def test_an_object_may_lack_anything(name: str, data: st.DataObject) -> None:
 def test_words_that_no_row_knows_are_the_schedulers_own() -> None:
     plan, snapshot, wanted, scheduler = case("taint")
     objects = json.loads(json.dumps(dict(snapshot.objects)))
-    for it in objects["Workload"]:
-        for one in it["status"]["conditions"]:
+    for entry in objects["Workload"]:
+        for one in entry["status"]["conditions"]:
             one["message"] = "the moon is in the wrong house"
     objects.pop("Event", None)
     said = explain(plan, Snapshot(snapshot.now, objects), wanted, scheduler)
-    assert [it.key for it in said.reasons] == ["unknown"]
+    assert [reason.key for reason in said.reasons] == ["unknown"]
     assert said.said[0].message == "the moon is in the wrong house"
 
 
@@ -214,7 +214,9 @@ def test_a_job_is_found_by_any_of_its_names(wanted: str) -> None:
     plan, snapshot, _, scheduler = case("nothing-idle")
     if wanted.endswith("-"):
         name = next(
-            it["metadata"]["name"] for it in snapshot.of("Workload") if it["metadata"]["name"].startswith("job-more-")
+            workload["metadata"]["name"]
+            for workload in snapshot.of("Workload")
+            if workload["metadata"]["name"].startswith("job-more-")
         )
         wanted = f"workload/{name}"
     assert explain(plan, snapshot, Wanted.parse(wanted), scheduler) == answer("nothing-idle")
@@ -240,8 +242,8 @@ def test_a_pod_of_a_job_of_a_jobset_of_a_trainjob_means_the_trainjob() -> None:
     }
     snapshot = Snapshot(datetime(2026, 1, 1, tzinfo=UTC), chain)
     found = {
-        str(find(snapshot, Wanted.parse(f"research/{it}")))
-        for it in ("the-pod", "the-job", "the-trainjob", "the-workload")
+        str(find(snapshot, Wanted.parse(f"research/{entry}")))
+        for entry in ("the-pod", "the-job", "the-trainjob", "the-workload")
     }
     assert found == {"research/the-trainjob"}
     assert {"Pod", "Job", "JobSet"} <= find(snapshot, Wanted("the-trainjob")).uids
@@ -261,7 +263,7 @@ def test_a_name_of_several_jobs_is_refused_with_all_of_them() -> None:
     _, snapshot, _, _ = case("nothing-idle")
     objects = json.loads(json.dumps(dict(snapshot.objects)))
     twin = json.loads(
-        json.dumps(next(it for it in objects["Workload"] if it["metadata"]["name"].startswith("job-more-")))
+        json.dumps(next(entry for entry in objects["Workload"] if entry["metadata"]["name"].startswith("job-more-")))
     )
     twin["metadata"] |= {"namespace": "research", "uid": "other"}
     twin["metadata"]["ownerReferences"][0]["uid"] = "another"
@@ -282,18 +284,18 @@ def test_any_absent_name_is_an_error_of_one_line(name: str) -> None:
 
 
 def test_a_time_limit_of_those_who_hold_is_a_bound() -> None:
-    it = answer("time-limits")
-    assert it.when and "research/till-nine, research/till-ten" in it.when.latest and "UTC" in it.when.latest
+    result = answer("time-limits")
+    assert result.when and "research/till-nine, research/till-ten" in result.when.latest and "UTC" in result.when.latest
 
 
 def test_without_one_of_the_limits_there_is_no_bound() -> None:
     plan, snapshot, wanted, scheduler = case("time-limits")
     objects = json.loads(json.dumps(dict(snapshot.objects)))
-    for it in objects["Job"]:
-        it["spec"].pop("activeDeadlineSeconds", None)
+    for entry in objects["Job"]:
+        entry["spec"].pop("activeDeadlineSeconds", None)
     said = explain(plan, Snapshot(snapshot.now + timedelta(0), objects), wanted, scheduler)
     assert said.when and said.when.latest == "no bound: research/till-ten has no time limit"
 
 
 def test_no_text_is_left_of_a_case_that_is_gone() -> None:
-    assert {it.stem for it in CASES.glob("*.txt")} == set(NAMES)
+    assert {path.stem for path in CASES.glob("*.txt")} == set(NAMES)

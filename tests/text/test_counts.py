@@ -45,7 +45,7 @@ def test_every_name_is_shown_or_counted(names: list[str], most: int) -> None:
         (
             "xyz",
             [f"team-{number}" for number in range(100)],
-            "known are " + ", ".join(f"team-{it}" for it in range(20)),
+            "known are " + ", ".join(f"team-{number}" for number in range(20)),
         ),
     ],
 )

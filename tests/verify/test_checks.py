@@ -23,7 +23,7 @@ MOST_JOBS = 80  # of a check in a real cluster's agreement, at once
 
 
 def kinds(checks: tuple[Check, ...]) -> Counter[str]:
-    return Counter(it.kind for it in checks)
+    return Counter(check.kind for check in checks)
 
 
 # --- which there are ----------------------------------------------------------------------------------------------------
@@ -31,24 +31,30 @@ def kinds(checks: tuple[Check, ...]) -> Counter[str]:
 
 def test_the_three_team_lab_has_at_least_22_different_promises() -> None:
     checks = kueue_checks(plan(LAB))
-    assert len({it.promise for it in checks}) == len(checks) >= 22
-    assert not [it.name for it in checks if it.not_run]
+    assert len({check.promise for check in checks}) == len(checks) >= 22
+    assert not [check.name for check in checks if check.not_run]
     per_team = {"guarantee", "reach", "kept", "ratio", "priority", "gang", "own-namespaces"}
     assert {kind: number for kind, number in kinds(checks).items() if number == 3}.keys() == per_team
-    assert {it.team for it in checks if it.kind == "reclaim"} == {"training", "research"}  # inference lends none
-    assert {it.team for it in checks if it.kind == "never-lent"} == {"training", "inference"}  # research lends all
+    assert {check.team for check in checks if check.kind == "reclaim"} == {
+        "training",
+        "research",
+    }  # inference lends none
+    assert {check.team for check in checks if check.kind == "never-lent"} == {
+        "training",
+        "inference",
+    }  # research lends all
 
 
 def test_they_scale_with_teams_and_flavors() -> None:
-    it = plan(PRODUCTION.read_text())
-    checks = kueue_checks(it)
+    result = plan(PRODUCTION.read_text())
+    checks = kueue_checks(result)
     found = kinds(checks)
-    guaranteed = [1 for team in it.teams for share in team.shares.values() if share.guaranteed]
-    slices = [1 for team in it.teams for share in team.shares.values() if share.prod]
+    guaranteed = [1 for team in result.teams for share in team.shares.values() if share.guaranteed]
+    slices = [1 for team in result.teams for share in team.shares.values() if share.prod]
     assert found["guarantee"] == found["kept"] == found["gang"] == len(guaranteed)
     assert found["prod-slice"] == found["prod-back"] == found["prod-kept"] == len(slices)
-    assert found["whole"] == found["topology"] == len(it.flavors)
-    assert found["slices"] == len([1 for flavor in it.flavors if flavor.profile])
+    assert found["whole"] == found["topology"] == len(result.flavors)
+    assert found["slices"] == len([1 for flavor in result.flavors if flavor.profile])
     assert found["department"] and found["pool"] and found["borrowable"] == 1
 
 
@@ -57,7 +63,7 @@ def test_every_kind_is_made_of_some_agreement() -> None:
         "[departments.search]", '[sharing]\npolicy = "fair"\n[departments.search]\nweight = 2', 1
     )
     made = [kueue_checks(plan(text)) for text in (LAB, DEPARTMENTS, fair, PRODUCTION.read_text())]
-    assert {it.kind for checks in made for it in checks if not it.not_run} == set(KINDS[Scheduler.KUEUE])
+    assert {check.kind for checks in made for check in checks if not check.not_run} == set(KINDS[Scheduler.KUEUE])
 
 
 @pytest.mark.parametrize(
@@ -77,12 +83,12 @@ def states(check: Check) -> Iterator[dict[str, Jobs]]:
     there: dict[str, Jobs] = {}
     for step in check.steps:
         there = {name: jobs for name, jobs in there.items() if name not in step.remove} | {
-            it.name: it for it in step.submit
+            jobs.name: jobs for jobs in step.submit
         }
         yield dict(there)
 
 
-def well_formed(it: Plan, check: Check) -> None:
+def well_formed(plan: Plan, check: Check) -> None:
     assert check.steps or check.not_run
     names = [jobs.name for step in check.steps for jobs in step.submit]
     assert len(set(names)) == len(names)
@@ -93,20 +99,20 @@ def well_formed(it: Plan, check: Check) -> None:
         assert set(step.running) == set(there)
         for name, jobs in there.items():
             assert 0 <= step.running[name] <= jobs.count
-            assert 0 < jobs.units <= it.flavor[jobs.flavor].units_per_node and jobs.count > 0 and jobs.pods > 0
+            assert 0 < jobs.units <= plan.flavor[jobs.flavor].units_per_node and jobs.count > 0 and jobs.pods > 0
         assert set(step.stopped) | set(step.most_stopped) | set(step.because) <= set(there)
         assert not set(step.stopped) & set(step.most_stopped)
 
 
-def arithmetic(it: Plan, check: Check) -> None:
+def arithmetic(plan: Plan, check: Check) -> None:
     """What runs is what the tree allows and no more than there is; what waits does not fit, unless something else holds it."""
     for step, there in zip(check.steps, states(check), strict=True):
         for flavor, only in {(jobs.flavor, jobs.only) for jobs in there.values()}:
-            model = KueueModel(it, flavor)
+            model = KueueModel(plan, flavor)
             mine = {name: jobs for name, jobs in there.items() if (jobs.flavor, jobs.only) == (flavor, only)}
             for name, jobs in mine.items():
                 model.queue(jobs.team, jobs.place is Place.PROD).usage += step.running[name] * jobs.each
-            assert model.root.used <= it.flavor[flavor].capacity
+            assert model.root.used <= plan.flavor[flavor].capacity
             for node in model.root.down():
                 assert node.available >= 0, f"{check.name}: {step.says}: {node.name} uses more than it may"
             waiting(check, step, model, mine)
@@ -121,7 +127,7 @@ def waiting(check: Check, step: Step, model: KueueModel, mine: dict[str, Jobs]) 
         assert node.must_preempt(jobs.each) is None, f"{check.name}: {step.says}: {name} has it back"
 
 
-def stops(it: Plan, check: Check) -> None:
+def stops(plan: Plan, check: Check) -> None:
     """Who asks with one job stops as many as the tree says must be stopped, and there is room for nobody else then."""
     before: dict[str, int] = {}
     there: dict[str, Jobs] = {}
@@ -129,7 +135,7 @@ def stops(it: Plan, check: Check) -> None:
         there |= {jobs.name: jobs for jobs in step.submit}
         if len(step.submit) == 1 and len(step.stopped) == 1 and check.kind != "priority":
             (asks,), ((victim, count),) = step.submit, step.stopped.items()
-            model = KueueModel(it, asks.flavor)
+            model = KueueModel(plan, asks.flavor)
             for name, running in before.items():
                 jobs = there[name]
                 model.queue(jobs.team, jobs.place is Place.PROD).usage += running * jobs.each
@@ -142,10 +148,10 @@ def stops(it: Plan, check: Check) -> None:
 @given(values=agreements())
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_checks_of_any_agreement_are_consistent(values: dict[str, object]) -> None:
-    it = make_plan(as_agreement(values))
-    checks = kueue_checks(it)
+    plan = make_plan(as_agreement(values))
+    checks = kueue_checks(plan)
     assert len({check.name for check in checks}) == len(checks)
     for check in checks:
-        well_formed(it, check)
-        arithmetic(it, check)
-        stops(it, check)
+        well_formed(plan, check)
+        arithmetic(plan, check)
+        stops(plan, check)

@@ -62,7 +62,7 @@ def test_a_priority_that_policies_refuse_is_not_tried() -> None:
         checks = kai_checks(plan(text.format(prod)))
         assert {check.kind for check in checks if check.not_run} == kinds
     assert "may name no priority above 59, and policies refuse one of" in next(
-        it.not_run for it in checks if it.not_run
+        check.not_run for check in checks if check.not_run
     )
     jobs = checks[0].steps[0].submit[0]
     named = [kai_objects.priority_class(plan(text.format(value)), jobs) for value in (60, 40)]

@@ -25,21 +25,23 @@ def plan_of(text: str) -> Plan:
 
 def checks(machines: str) -> dict[str, Check]:
     text = f"{LAB}\n[teams.vision]\nmachines = {{ namespace = 'vms', {machines} }}\n"
-    return {it.kind: it for it in kubevirt_checks(plan_of(text))}
+    return {check.kind: check for check in kubevirt_checks(plan_of(text))}
 
 
 def test_five_of_each_team_with_machines_and_no_other() -> None:
     found = kubevirt_checks(plan_of(PRODUCTION.read_text()))
-    assert {(it.team, it.kind) for it in found} == {("platform", kind) for kind in KINDS[Scheduler.KUBEVIRT]}
-    assert all("4 machines of 4 vCPUs and 16Gi" in it.promise for it in found)
-    assert {it.look_at for it in found} == {f"resourcequota/{quotas.QUOTA} in namespace platform-machines"}
+    assert {(check.team, check.kind) for check in found} == {("platform", kind) for kind in KINDS[Scheduler.KUBEVIRT]}
+    assert all("4 machines of 4 vCPUs and 16Gi" in check.promise for check in found)
+    assert {check.look_at for check in found} == {f"resourcequota/{quotas.QUOTA} in namespace platform-machines"}
 
 
 def test_without_machines_the_first_team_is_tried_with_one_and_it_is_said() -> None:
     found = kubevirt_checks(plan_of(LAB))
-    assert len({it.name for it in found}) == len(KINDS[Scheduler.KUBEVIRT])
-    assert {it.team for it in found} == {"training"}
-    assert all("gives no machines" in it.promise and "1 machine of 1 vCPU and 1Gi" in it.promise for it in found)
+    assert len({check.name for check in found}) == len(KINDS[Scheduler.KUBEVIRT])
+    assert {check.team for check in found} == {"training"}
+    assert all(
+        "gives no machines" in check.promise and "1 machine of 1 vCPU and 1Gi" in check.promise for check in found
+    )
 
 
 def test_a_machine_counts_as_one_kubevirt_or_the_other_has_it() -> None:
@@ -71,7 +73,7 @@ def test_stopped_machines_fill_the_count() -> None:
 
 def test_a_pod_asks_for_each_kind_of_device_once() -> None:
     plan = plan_of(PRODUCTION.read_text())
-    pods = {it.kind: it for it in kubevirt_checks(plan)}["machine-no-gpu"].steps[-1]
+    pods = {check.kind: check for check in kubevirt_checks(plan)}["machine-no-gpu"].steps[-1]
     asked = [plan.flavor[jobs.flavor].resource for jobs in pods.submit]
     assert asked == list(plan.resources[2:])
     assert pods.refused == tuple(jobs.name for jobs in pods.submit)
@@ -79,7 +81,7 @@ def test_a_pod_asks_for_each_kind_of_device_once() -> None:
 
 def test_a_team_that_is_promised_no_machine_gets_none() -> None:
     found = checks("count = 0, vcpus = 1, memory = '1Gi'")
-    assert [it.refused for it in found["machine-second"].steps] == [("more",)]
+    assert [step.refused for step in found["machine-second"].steps] == [("more",)]
     for kind in ("machine-memory", "machine-stopped", "machine-boot"):
         assert found[kind].not_run and not found[kind].steps
 

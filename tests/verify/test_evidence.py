@@ -26,8 +26,8 @@ from tenancy.verify.evidence.page import page
 from tenancy.verify.evidence.words import said, summary
 
 
-def of(it: Run, verdict: Verdict) -> list[str]:
-    return [one.check.name for one in it.outcomes if one.verdict is verdict]
+def of(run: Run, verdict: Verdict) -> list[str]:
+    return [one.check.name for one in run.outcomes if one.verdict is verdict]
 
 
 # --- what a run comes to
@@ -44,7 +44,7 @@ def of(it: Run, verdict: Verdict) -> list[str]:
     ],
 )
 def test_a_run_is_kept_when_something_held_and_nothing_broke(verdicts: list[Verdict], stopped: str, kept: bool) -> None:
-    outcomes = tuple(outcome(check("reach", f"team-{number}"), it) for number, it in enumerate(verdicts))
+    outcomes = tuple(outcome(check("reach", f"team-{number}"), verdict) for number, verdict in enumerate(verdicts))
     assert replace(run(), outcomes=outcomes, stopped=stopped).kept is kept
 
 
@@ -62,12 +62,12 @@ def test_jobs_that_were_told_the_same_are_told_of_once() -> None:
 
 
 def test_the_matrix_counts_every_outcome_once() -> None:
-    it = matrix(run().outcomes)
-    assert sum(count for cell in it.cells.values() for count in cell.values()) == len(run().outcomes)
-    assert {(scheduler, kind, team) for scheduler, kind, team in it.cells} == {
+    result = matrix(run().outcomes)
+    assert sum(count for cell in result.cells.values() for count in cell.values()) == len(run().outcomes)
+    assert {(scheduler, kind, team) for scheduler, kind, team in result.cells} == {
         (one.check.scheduler, one.check.kind, one.check.team) for one in run().outcomes
     }
-    schedulers = [scheduler for scheduler, _ in it.rows]
+    schedulers = [scheduler for scheduler, _ in result.rows]
     assert schedulers == sorted(schedulers, key=schedulers.index), "a scheduler's rows stand together"
 
 
@@ -75,11 +75,11 @@ def test_the_matrix_counts_every_outcome_once() -> None:
 
 
 def test_json_holds_everything_that_was_seen() -> None:
-    it = run()
-    found = json.loads(json.dumps(document.as_json(it), allow_nan=False))
+    result = run()
+    found = json.loads(json.dumps(document.as_json(result), allow_nan=False))
     assert found["counts"] == {"held": 16, "broken": 4, "not run": 4} and found["kept"] is False
     broken = [one for one in found["checks"] if one["verdict"] == "broken"]
-    assert [one["name"] for one in broken] == of(it, Verdict.BROKEN)
+    assert [one["name"] for one in broken] == of(result, Verdict.BROKEN)
     last = broken[0]["steps"][-1]
     assert last["seconds"] is None and last["waiting"] == {"others": 9} and len(last["conditions"]) == 9
     assert found["held"][0] == {
@@ -96,13 +96,13 @@ def test_json_holds_everything_that_was_seen() -> None:
 def test_every_key_of_the_json_is_documented() -> None:
     text = (ROOT / "docs" / "verify.md").read_text()
 
-    def keys(it: Any) -> set[str]:
-        if isinstance(it, list):
-            return {key for one in it for key in keys(one)}
-        if not isinstance(it, dict):
+    def keys(value: Any) -> set[str]:
+        if isinstance(value, list):
+            return {key for one in value for key in keys(one)}
+        if not isinstance(value, dict):
             return set()
-        own = set() if set(it) & {"others", "held", "research"} and "version" not in it else set(it)
-        return own | {key for one in it.values() for key in keys(one)}
+        own = set() if set(value) & {"others", "held", "research"} and "version" not in value else set(value)
+        return own | {key for one in value.values() for key in keys(one)}
 
     assert {key for key in keys(document.as_json(run())) if f"`{key}`" not in text} == set()
 
@@ -159,20 +159,20 @@ def test_hostile_text_is_text_in_xml() -> None:
 # --- the terminal
 
 
-def shown(it: Run, **environment: str) -> str:
+def shown(run: Run, **environment: str) -> str:
     stream = io.StringIO()
-    terminal.show(it, stream)
+    terminal.show(run, stream)
     return stream.getvalue()
 
 
 def test_the_end_is_a_table_then_what_broke_then_the_sum() -> None:
-    it = run()
-    lines = [line.rstrip() for line in shown(it).splitlines()]
+    result = run()
+    lines = [line.rstrip() for line in shown(result).splitlines()]
     head = next(line for line in lines if line.strip())
     assert head.split()[:4] == ["scheduler", "kind", "training", "research"]
-    assert lines[-1] == summary(it)
+    assert lines[-1] == summary(result)
     text = "\n".join(lines)
-    for name in of(it, Verdict.BROKEN):
+    for name in of(result, Verdict.BROKEN):
         assert f"BROKEN  {name}" in text
     first = text[text.index("BROKEN") :]
     for words in (
@@ -186,12 +186,12 @@ def test_the_end_is_a_table_then_what_broke_then_the_sum() -> None:
 
 
 def test_a_run_is_narrated_step_by_step_if_asked_for() -> None:
-    it = run()
+    result = run()
     stream = io.StringIO()
-    terminal.show(it, stream, narrate=True)
+    terminal.show(result, stream, narrate=True)
     told = stream.getvalue()
-    assert shown(it) in told
-    held = next(one for one in it.outcomes if one.verdict is Verdict.HELD)
+    assert shown(result) in told
+    held = next(one for one in result.outcomes if one.verdict is Verdict.HELD)
     assert told.startswith(plain(held.check.promise))
     for step in held.steps:
         assert f"{measured(step.seconds):>7}  {plain(step.says)}" in told
@@ -199,14 +199,14 @@ def test_a_run_is_narrated_step_by_step_if_asked_for() -> None:
 
 def test_many_teams_are_summed_where_the_terminal_is_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    it = run(tuple(f"team-{number}" for number in range(17)))
-    lines = [line.rstrip() for line in shown(it).splitlines()]
+    result = run(tuple(f"team-{number}" for number in range(17)))
+    lines = [line.rstrip() for line in shown(result).splitlines()]
     head = next(line for line in lines if line.strip())
     assert head.split() == ["scheduler", "kind", "held", "broken", "not", "run"]
     table = lines[: lines.index("", 3)]
     assert max(map(len, table)) <= 80
     numbers = [int(word) for line in table for word in line.split()[-3:] if word.isdigit()]
-    assert sum(numbers) == len(it.outcomes)
+    assert sum(numbers) == len(result.outcomes)
 
 
 def test_hostile_text_does_not_reach_the_terminal() -> None:
@@ -219,28 +219,28 @@ def test_hostile_text_does_not_reach_the_terminal() -> None:
 
 
 def test_without_a_terminal_each_check_is_a_line_when_it_ends() -> None:
-    it, stream = run(), io.StringIO()
-    with terminal.progress(len(it.outcomes), stream) as tell:
-        for one in it.outcomes:
+    result, stream = run(), io.StringIO()
+    with terminal.progress(len(result.outcomes), stream) as tell:
+        for one in result.outcomes:
             tell(Event(one.check, one.started))
             tell(Event(one.check, one.started, 1))
             tell(Event(one.check, one.started, 2, one))
     lines = stream.getvalue().splitlines()
-    assert len(lines) == len(it.outcomes)
-    assert lines[0].split() == ["1/24", "held", "4.0s", it.outcomes[0].check.name]
+    assert len(lines) == len(result.outcomes)
+    assert lines[0].split() == ["1/24", "held", "4.0s", result.outcomes[0].check.name]
     assert lines[-1].split()[0] == "24/24"
     assert "not run" in lines[5] and "the cluster has no node of flavor gpu" in lines[5]
 
 
 def test_on_a_terminal_it_shows_what_is_under_way_and_how_far() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=120, color_system=None)
-    it = terminal.Progress(24, console)
+    progress = terminal.Progress(24, console)
     first, second, third, *_ = run().outcomes
-    it.tell(Event(first.check, 0.0, 2, first))
-    it.tell(Event(second.check, 0.0))
-    it.tell(Event(third.check, 0.0, 1))
+    progress.tell(Event(first.check, 0.0, 2, first))
+    progress.tell(Event(second.check, 0.0))
+    progress.tell(Event(third.check, 0.0, 1))
     with console.capture() as caught:
-        console.print(it)
+        console.print(progress)
     text = caught.get()
     assert "1 of 24 promises, 2 under way" in text
     assert first.check.name not in text
@@ -276,7 +276,7 @@ def test_the_timeline_shows_what_was_held_at_every_time() -> None:
     columns = heights(timeline.svg(blue, 0.0, 10.0))
     assert len(columns) == timeline.WIDTH
     for at in (0.5, 2.0, 4.0, 6.0, 9.0):
-        total = sum(it.units for it in held if it.team == "blue" and it.since <= at < it.until)
+        total = sum(entry.units for entry in held if entry.team == "blue" and entry.since <= at < entry.until)
         assert columns[int(at / 10 * timeline.WIDTH)] == pytest.approx(total / 16, abs=0.01)
     assert set(heights(timeline.svg(red, 0.0, 10.0))) == {1.0}
     queues = timeline.by_queue(held, timeline.colors(held))

@@ -18,13 +18,13 @@ from tenancy.verify.evidence.page import page
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with chromium() as it:
-        yield it
+    with chromium() as result:
+        yield result
 
 
-def written(tmp_path: Path, it: Run) -> Path:
+def written(tmp_path: Path, run: Run) -> Path:
     path = tmp_path / "evidence.html"
-    path.write_text(page(it), encoding="utf-8")
+    path.write_text(page(run), encoding="utf-8")
     return path
 
 
@@ -35,63 +35,63 @@ def it(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
     found.page.close()
 
 
-def test_it_opens_and_needs_nothing_else(it: Opened) -> None:
-    for summary in it.page.locator("details.check > summary").all():
+def test_it_opens_and_needs_nothing_else(page: Opened) -> None:
+    for summary in page.page.locator("details.check > summary").all():
         summary.click()
-    assert it.wrong == []
-    assert it.shown() == len(run().outcomes)
-    assert it.page.title() == "Promises of tenancy.toml"
-    told = it.page.locator("details.check").first.inner_text()
+    assert page.wrong == []
+    assert page.shown() == len(run().outcomes)
+    assert page.page.title() == "Promises of tenancy.toml"
+    told = page.page.locator("details.check").first.inner_text()
     for words in ("owner: 16 should run and 12 do", "16 × ", "never", "Pending: insufficient", "clusterqueue/"):
         assert words in told
 
 
-def test_broken_promises_come_first(it: Opened) -> None:
-    verdicts = [str(one.get_attribute("data-verdict")) for one in it.page.locator("details.check").all()]
+def test_broken_promises_come_first(page: Opened) -> None:
+    verdicts = [str(one.get_attribute("data-verdict")) for one in page.page.locator("details.check").all()]
     assert list(dict.fromkeys(verdicts)) == ["broken", "not run", "held"]
 
 
 @pytest.mark.parametrize("key", ["verdict", "scheduler", "kind", "team", "flavor"])
-def test_each_filter_shows_what_has_its_value(it: Opened, key: str) -> None:
+def test_each_filter_shows_what_has_its_value(page: Opened, key: str) -> None:
     there = Counter(str(one.verdict) if key == "verdict" else str(getattr(one.check, key)) for one in run().outcomes)
     assert set(there) == set(
-        it.page.locator(f"select[name={key}] option").evaluate_all("all => all.map(o => o.value)")
+        page.page.locator(f"select[name={key}] option").evaluate_all("all => all.map(o => o.value)")
     ) - {""}
     for value, count in there.items():
-        it.page.select_option(f"select[name={key}]", value)
-        assert it.shown() == count
-        assert it.page.locator("output").inner_text() == f"{count} of {len(run().outcomes)} promises"
-    it.page.get_by_role("button", name="Show all").click()
-    expect(it.page.locator("details.check[hidden]")).to_have_count(0)
-    assert it.wrong == []
+        page.page.select_option(f"select[name={key}]", value)
+        assert page.shown() == count
+        assert page.page.locator("output").inner_text() == f"{count} of {len(run().outcomes)} promises"
+    page.page.get_by_role("button", name="Show all").click()
+    expect(page.page.locator("details.check[hidden]")).to_have_count(0)
+    assert page.wrong == []
 
 
-def test_words_are_searched_in_all_the_evidence_and_filters_add_up(it: Opened) -> None:
-    it.page.fill("[name=text]", "16 should RUN")
+def test_words_are_searched_in_all_the_evidence_and_filters_add_up(page: Opened) -> None:
+    page.page.fill("[name=text]", "16 should RUN")
     broken = [one for one in run().outcomes if one.verdict is Verdict.BROKEN]
-    assert it.shown() == len(broken)
-    it.page.select_option("select[name=team]", "research")
-    assert it.shown() == len([one for one in broken if one.check.team == "research"])
-    it.page.fill("[name=text]", "no such words")
-    assert it.shown() == 0
+    assert page.shown() == len(broken)
+    page.page.select_option("select[name=team]", "research")
+    assert page.shown() == len([one for one in broken if one.check.team == "research"])
+    page.page.fill("[name=text]", "no such words")
+    assert page.shown() == 0
 
 
-def test_a_cell_of_the_table_shows_its_checks(it: Opened) -> None:
-    it.page.get_by_role("button", name="reclaim of training").click()
-    expect(it.page.locator("output")).to_have_text("1 of 24 promises")
-    shown = it.page.locator("details.check:visible")
+def test_a_cell_of_the_table_shows_its_checks(page: Opened) -> None:
+    page.page.get_by_role("button", name="reclaim of training").click()
+    expect(page.page.locator("output")).to_have_text("1 of 24 promises")
+    shown = page.page.locator("details.check:visible")
     assert (shown.get_attribute("data-kind"), shown.get_attribute("data-team")) == ("reclaim", "training")
 
 
-def test_it_is_usable_by_keyboard(it: Opened) -> None:
+def test_it_is_usable_by_keyboard(page: Opened) -> None:
     """From the last filter on: Tab to the buttons, to the first check, Enter opens it."""
-    it.page.focus("[name=text]")
-    it.page.keyboard.type("broken-promise-of-nobody")
-    assert it.shown() == 0
+    page.page.focus("[name=text]")
+    page.page.keyboard.type("broken-promise-of-nobody")
+    assert page.shown() == 0
     for key in ("Control+A", "Delete", "Tab", "Tab", "Tab", "Tab", "Enter"):
-        it.page.keyboard.press(key)
-    assert it.page.locator("details.check[open]").count() == 1
-    assert it.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        page.page.keyboard.press(key)
+    assert page.page.locator("details.check[open]").count() == 1
+    assert page.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 @pytest.mark.parametrize("made", [run, hostile])
@@ -151,11 +151,11 @@ def test_it_tells_all_where_scripts_do_not_run(browser: Browser, tmp_path: Path)
 
 def test_a_thousand_checks_stay_usable(browser: Browser, tmp_path: Path) -> None:
     teams = tuple(f"team-{number}" for number in range(17))
-    it = run(teams, flavors=tuple(f"flavor-{number}" for number in range(10)))
-    assert len(it.outcomes) > 1000
-    found = opened(browser, written(tmp_path, it), width=360)
+    result = run(teams, flavors=tuple(f"flavor-{number}" for number in range(10)))
+    assert len(result.outcomes) > 1000
+    found = opened(browser, written(tmp_path, result), width=360)
     found.page.fill("[name=text]", "team-11 flavor-7")
-    mine = [one for one in it.outcomes if "team-11" in one.check.name and "flavor-7" in one.check.name]
+    mine = [one for one in result.outcomes if "team-11" in one.check.name and "flavor-7" in one.check.name]
     assert found.shown() == len(mine) > 0
     assert found.overflow() == 0 and found.wrong == []
     found.page.close()

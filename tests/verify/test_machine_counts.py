@@ -25,7 +25,7 @@ class Cluster:
         self.time += seconds
 
     def list(self, kind: Any, namespace: str) -> list[Any]:
-        used = {key.replace("_", "/"): it for key, it in self.used.items()}
+        used = {key.replace("_", "/"): value for key, value in self.used.items()}
         quota = {"metadata": {"name": "machines"}, "status": {"used": used}}
         return {QuotaData: [quota], PodData: self.pods, VirtualMachine: [{}]}.get(kind, [])
 
@@ -43,38 +43,38 @@ RIGHT = {"requests.memory": str(2**30 + 2**20), "count_virtualmachines.kubevirt.
 def test_what_is_counted_right_is_left_alone() -> None:
     """A pod that has ended counts for nothing."""
     cluster = Cluster(**RIGHT)
-    it = counts(cluster)
+    count = counts(cluster)
     for _ in range(3):
-        assert it.look() == {"requests.memory": 2**30 + 2**20, "count/virtualmachines.kubevirt.io": 1}
-        assert it.right
+        assert count.look() == {"requests.memory": 2**30 + 2**20, "count/virtualmachines.kubevirt.io": 1}
+        assert count.right
         cluster.sleep(LATE)
     assert cluster.hard == {}
 
 
 def test_a_count_that_is_late_is_waited_for() -> None:
     cluster = Cluster(**RIGHT | {"requests.memory": "0"})
-    it = counts(cluster)
-    it.look()
+    count = counts(cluster)
+    count.look()
     cluster.sleep(LATE)
-    it.look()
-    assert (it.right, cluster.hard) == (False, {})
+    count.look()
+    assert (count.right, cluster.hard) == (False, {})
     cluster.used = RIGHT
-    it.look()
-    assert it.right
+    count.look()
+    assert count.right
 
 
 def test_one_that_stays_wrong_is_asked_for_again_and_again() -> None:
     cluster = Cluster(**RIGHT | {"count_virtualmachines.kubevirt.io": "2"})
-    it = counts(cluster)
+    count = counts(cluster)
     asked = []
     for _ in range(5):
-        it.look()
+        count.look()
         asked.append(cluster.hard.get(UNUSED))
         cluster.sleep(LATE * 0.75)
     assert asked == [None, None, "1", "1", "2"]
 
 
 def test_where_there_is_no_quota_nothing_is_wrong() -> None:
-    it = counts(Cluster())
-    assert it.look() == {}
-    assert it.right
+    count = counts(Cluster())
+    assert count.look() == {}
+    assert count.right

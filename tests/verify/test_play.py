@@ -119,7 +119,7 @@ def test_held_once_it_has_come_and_stays() -> None:
     assert clock.now() == pytest.approx((4 + PATIENCE.steady - 1) * PATIENCE.every)
     assert (step.running, step.waiting, step.stopped) == ({"a": 2}, {"a": 1}, {})
     assert step.submitted == ("3 × research/a: 2 GPUs",)
-    assert [it.message for it in step.conditions] == ["no quota is left"]
+    assert [condition.message for condition in step.conditions] == ["no quota is left"]
     assert step.usage == {"research": 4}
 
 
@@ -168,7 +168,7 @@ def test_broken_as_soon_as_the_scheduler_rests_elsewhere(at_rest: list[JobState]
 def test_a_scheduler_that_still_changes_something_is_waited_for() -> None:
     """Longer than it may rest, but never the same for so long."""
     looks = int(PATIENCE.rest / PATIENCE.every) - 1
-    slow = [it for running in (0, 1) for it in [states(running, 3 - running)] * looks]
+    slow = [entry for running in (0, 1) for entry in [states(running, 3 - running)] * looks]
     outcome, clock = played([*slow, states(2, 1)])
     assert outcome.verdict is Verdict.HELD
     assert clock.now() > PATIENCE.rest
@@ -187,7 +187,9 @@ def test_a_slow_machine_may_rest_as_long_as_it_has_taken_before() -> None:
 
 def test_a_job_that_must_not_be_stopped_breaks_it_at_once() -> None:
     """Also where it runs again."""
-    outcome, clock = played([states(2, 1), [replace(it, stops=it.number == 0) for it in states(2, 1)]])
+    outcome, clock = played(
+        [states(2, 1), [replace(job_state, stops=job_state.number == 0) for job_state in states(2, 1)]]
+    )
     assert outcome.verdict is Verdict.BROKEN
     assert outcome.why.startswith("1 jobs of research were stopped, where none should be")
     assert clock.now() < 2 * PATIENCE.steady * PATIENCE.every
@@ -210,8 +212,8 @@ COMES = Step("the owner comes.", running={"a": 1}, stopped={"a": 1})
 def test_stops_are_counted_from_the_step_on(second: Step, verdict: Verdict) -> None:
     """One had been stopped in the first step already, where that was expected."""
     first = replace(STEP, stopped={"a": 1})
-    once = [replace(it, stops=int(it.number == 2)) for it in states(2, 1)]
-    again = [replace(it, stops=int(it.number > 0)) for it in states(1, 2)]
+    once = [replace(job_state, stops=int(job_state.number == 2)) for job_state in states(2, 1)]
+    again = [replace(job_state, stops=int(job_state.number > 0)) for job_state in states(1, 2)]
     outcome, _ = played([*[once] * (PATIENCE.steady + 2), again], first, second)
     assert outcome.verdict is verdict
     assert len(outcome.steps) == 2
@@ -226,7 +228,10 @@ def test_the_reason_counts() -> None:
 def test_of_jobs_that_were_stopped_the_reason_for_that_counts() -> None:
     """The one that waited before has another."""
     preempted = Condition("a-1", "Preempted", "True", "InCohortReclamation", "preempted")
-    after = [replace(it, stops=1, told=(*SAID, preempted)) if it.number == 1 else it for it in states(1, 2)]
+    after = [
+        replace(job_state, stops=1, told=(*SAID, preempted)) if job_state.number == 1 else job_state
+        for job_state in states(1, 2)
+    ]
     step = replace(COMES, because={"a": "InCohortReclamation"})
     outcome, _ = played([*[states(2, 1)] * (PATIENCE.steady + 2), after], STEP, step)
     assert outcome.verdict is Verdict.HELD
@@ -243,8 +248,8 @@ def test_a_gang_on_nodes_of_two_domains() -> None:
 
 def test_parts_of_gpus_that_should_not_all_be_on_one() -> None:
     step = Step("three halves", submit=(JOBS,), running={"a": 3}, apart=("a",))
-    on_one = [replace(it, gpus=("g0",)) for it in states(3)]
-    on_two = [replace(it, gpus=(f"g{it.number // 2}",)) for it in states(3)]
+    on_one = [replace(job_state, gpus=("g0",)) for job_state in states(3)]
+    on_two = [replace(job_state, gpus=(f"g{job_state.number // 2}",)) for job_state in states(3)]
     assert played([on_two], step)[0].verdict is Verdict.HELD
     assert "should not all share one GPU" in played([on_one], step)[0].why
 
@@ -278,7 +283,7 @@ def test_a_refusal_for_another_reason_is_none() -> None:
     step = replace(STEP, refused=("a",), running={}, because={"a": "exceeded quota"})
     outcome, _ = played([], step, replica=Scripted([[]], refuses="a"))
     assert outcome.verdict is Verdict.BROKEN and "should have for 'exceeded quota': admission denied" in outcome.why
-    assert [(it.job, it.type, it.message) for it in outcome.steps[0].conditions] == [
+    assert [(condition.job, condition.type, condition.message) for condition in outcome.steps[0].conditions] == [
         ("a", "Refused", "admission denied")
     ]
 
@@ -323,7 +328,7 @@ def test_who_held_what_when() -> None:
     held = Timeline()
     outcome, _ = played([states(0, 3, told=False), states(1, 2), states(1, 2), states(2, 1)], held=held)
     first, second = held.all()
-    assert [(it.team, it.queue, it.flavor, it.units) for it in (first, second)] == [
+    assert [(held.team, held.queue, held.flavor, held.units) for held in (first, second)] == [
         ("research", "research", "gpu", 2),
         ("research", "research", "gpu", 4),
     ]

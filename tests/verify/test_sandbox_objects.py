@@ -20,23 +20,23 @@ from tenancy.verify.players.sandbox_objects import Copies
 Object = dict[str, Any]
 
 
-def originals(it: Plan) -> Originals:
+def originals(plan: Plan) -> Originals:
     """A cluster that holds exactly the agreement."""
     made: dict[str, dict[str, Object]] = {}
-    for one in kueue.objects(it):
+    for one in kueue.objects(plan):
         made.setdefault(one["kind"], {})[one["metadata"]["name"]] = one
     return Originals(
         cohorts=made["Cohort"],
         queues=made["ClusterQueue"],
         flavors=made["ResourceFlavor"],
-        priorities=dict(it.priorities),
-        nodes=tuple(nodes.nodes(it)),
+        priorities=dict(plan.priorities),
+        nodes=tuple(nodes.nodes(plan)),
     )
 
 
-def copies(it: Plan, *flavors: str, run: str = "run", number: int = 7) -> Copies:
-    levels = frozenset(level for tree in it.topologies for level in tree.levels)
-    return Copies(originals(it), levels, flavors, run, number)
+def copies(plan: Plan, *flavors: str, run: str = "run", number: int = 7) -> Copies:
+    levels = frozenset(level for tree in plan.topologies for level in tree.levels)
+    return Copies(originals(plan), levels, flavors, run, number)
 
 
 def by_name(made: Copies) -> dict[str, Object]:
@@ -59,22 +59,22 @@ def test_all_references_go_to_the_copies_and_all_numbers_stay() -> None:
         assert f"Cohort/{above}" in there
 
 
-def put_back(it: Any, prefix: str) -> Any:
-    if isinstance(it, Mapping):
-        return {key: put_back(one, prefix) for key, one in it.items()}
-    if isinstance(it, list):
-        return [put_back(one, prefix) for one in it]
-    return it.removeprefix(prefix) if isinstance(it, str) else it
+def put_back(value: Any, prefix: str) -> Any:
+    if isinstance(value, Mapping):
+        return {key: put_back(one, prefix) for key, one in value.items()}
+    if isinstance(value, list):
+        return [put_back(one, prefix) for one in value]
+    return value.removeprefix(prefix) if isinstance(value, str) else value
 
 
 def test_only_flavors_that_are_asked_for_have_copies_and_the_others_are_listed_as_they_are() -> None:
     there = by_name(copies(PROD, "hgx-h100"))
-    assert [it for it in there if it.startswith("ResourceFlavor/")] == ["ResourceFlavor/verify-run-7-hgx-h100"]
+    assert [entry for entry in there if entry.startswith("ResourceFlavor/")] == ["ResourceFlavor/verify-run-7-hgx-h100"]
     for name, one in there.items():
         if name.startswith("ClusterQueue/"):
             (group,) = one["spec"]["resourceGroups"]
-            listed = {it["name"] for it in group["flavors"]}
-            assert listed == {it.name for it in PROD.flavors} - {"hgx-h100"} | {"verify-run-7-hgx-h100"}
+            listed = {flavor["name"] for flavor in group["flavors"]}
+            assert listed == {flavor.name for flavor in PROD.flavors} - {"hgx-h100"} | {"verify-run-7-hgx-h100"}
 
 
 def test_a_copied_flavor_finds_its_copied_nodes_and_no_other_flavor_does() -> None:
@@ -93,16 +93,16 @@ def test_a_copied_flavor_finds_its_copied_nodes_and_no_other_flavor_does() -> No
 def test_only_the_copied_flavors_pods_may_go_to_copied_nodes() -> None:
     there = by_name(copies(PROD, "a100-80g"))
     (flavor,) = (one for one in there.values() if one["kind"] == "ResourceFlavor")
-    keys = {it["key"] for it in flavor["spec"]["tolerations"]}
+    keys = {toleration["key"] for toleration in flavor["spec"]["tolerations"]}
     for one in there.values():
         if one["kind"] == "Node":
-            assert {it["key"] for it in one["spec"]["taints"]} == keys == {RUN_LABEL, "nvidia.com/gpu"}
+            assert {taint["key"] for taint in one["spec"]["taints"]} == keys == {RUN_LABEL, "nvidia.com/gpu"}
 
 
 def test_domains_are_as_large_as_the_originals_and_shared_with_nobody() -> None:
     level = "network.example.com/scalable-unit"
     made = copies(PROD, "hgx-h100")
-    was = [it["metadata"]["labels"][level] for it in made.originals.nodes_of("hgx-h100")]
+    was = [entry["metadata"]["labels"][level] for entry in made.originals.nodes_of("hgx-h100")]
     now = [one["metadata"]["labels"][level] for one in made.nodes()]
     other = [one["metadata"]["labels"][level] for one in copies(PROD, "hgx-h100", number=8).nodes()]
     assert len(set(now)) == len(set(was))
@@ -120,10 +120,10 @@ def test_every_copy_is_of_its_run_and_of_no_agreement() -> None:
 
 
 def test_a_fault_is_copied() -> None:
-    it = originals(plan(ONE_FLAVOR + "[teams.a]\nguaranteed = 8\n"))
-    quotas = it.queues["a"]["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
+    original = originals(plan(ONE_FLAVOR + "[teams.a]\nguaranteed = 8\n"))
+    quotas = original.queues["a"]["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
     quotas[2]["lendingLimit"] = "3"
-    made = Copies(it, frozenset(), ("gpu",), "run", 0)
+    made = Copies(original, frozenset(), ("gpu",), "run", 0)
     (queue,) = (one for one in made.objects() if one["kind"] == "ClusterQueue")
     assert queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"][2]["lendingLimit"] == "3"
 
@@ -132,7 +132,7 @@ def test_a_name_that_is_too_long_for_a_label_is_cut_and_stays_its_own() -> None:
     made = copies(PROD, "h100")
     long = ["team-" + "x" * 60 + end for end in "ab"]
     short = [made.short(name) for name in long]
-    assert len(set(short)) == 2 and all(len(it) <= 63 for it in short)
+    assert len(set(short)) == 2 and all(len(entry) <= 63 for entry in short)
 
 
 def test_the_root_of_a_tree() -> None:
@@ -148,7 +148,7 @@ JOBS = Jobs("owner", "training", "gpu", count=1)
 
 def workload(*conditions: tuple[str, str, str, str]) -> Object:
     keys = ("type", "status", "reason", "message")
-    status = {"conditions": [dict(zip(keys, it, strict=True)) for it in conditions]}
+    status = {"conditions": [dict(zip(keys, condition, strict=True)) for condition in conditions]}
     return {"metadata": {"uid": UID, "labels": {}}, "status": status}
 
 
@@ -158,8 +158,8 @@ def test_words_have_names_in_place_of_uids_and_of_copies() -> None:
     message = (
         f"Preempted to accommodate a workload (UID: {UID}); preemptor path: /verify-run-7-lab/verify-run-7-training"
     )
-    it = workload(("QuotaReserved", "False", "Pending", message))
-    (said,) = words.told(JOBS, 0, it)
+    result = workload(("QuotaReserved", "False", "Pending", message))
+    (said,) = words.told(JOBS, 0, result)
     assert said == Condition(
         "training/owner-0",
         "QuotaReserved",

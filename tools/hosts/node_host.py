@@ -54,7 +54,7 @@ class NodeHost(Host):
 
     def Run(self, request: lang.RunRequest, context: grpc.ServicerContext) -> lang.RunResponse:
         program = Path(request.info.program_directory)
-        runner = next((it / RUNNER for it in (program, *program.parents) if (it / RUNNER).exists()), None)
+        runner = next((path / RUNNER for path in (program, *program.parents) if (path / RUNNER).exists()), None)
         if runner is None:
             return lang.RunResponse(error=f"@pulumi/pulumi is not installed in {program}; run `pulumi install` there")
         options = {

@@ -106,8 +106,8 @@ def without_access(agreement: Agreement) -> Iterator[Finding]:
 def machines(agreement: Agreement) -> Iterator[Finding]:
     """All machines together are a quantity that a quota can hold."""
     for name, team in agreement.teams.items():
-        it = team.machines
-        if it and it.count * (2 * it.memory + 2**30) >= MAX_QUANTITY:
+        machine = team.machines
+        if machine and machine.count * (2 * machine.memory + 2**30) >= MAX_QUANTITY:
             yield Finding(
                 ("teams", name, "machines"), "are more memory than a quantity can hold (2^63 - 1 bytes)", "lower it"
             )

@@ -26,14 +26,14 @@ def fair(agreement: Agreement) -> Iterator[Finding]:
     path: Path = ("sharing", "preemption_strategies")
     given = agreement.sharing.preemption_strategies
     if given and given not in STRATEGIES:
-        legal = " or ".join("[" + ", ".join(f'"{it}"' for it in one) + "]" for one in STRATEGIES)
+        legal = " or ".join("[" + ", ".join(f'"{entry}"' for entry in one) + "]" for one in STRATEGIES)
         yield Finding(path, "is no list that Kueue takes", f"write {legal}")
     is_fair = agreement.sharing.policy == "fair"
     if given and not is_fair:
         yield Finding(path, 'is read only with policy "fair"', 'write policy = "fair", or leave it out')
     for table in ("departments", "teams"):
-        for name, it in getattr(agreement, table).items():
-            if it.weight != ORDINARY and not is_fair:
+        for name, value in getattr(agreement, table).items():
+            if value.weight != ORDINARY and not is_fair:
                 message = 'Kueue reads weights only with [sharing] policy = "fair"; KAI reads it all the same'
                 remedy = 'write policy = "fair" in [sharing], if Kueue shall'
                 yield Finding((table, name, "weight"), message, remedy, Severity.ADVICE)
@@ -46,7 +46,7 @@ def guarantees(agreement: Agreement) -> Iterator[Finding]:
     teams = [
         name
         for name, team in agreement.teams.items()
-        if any(it.count for it in by_flavor(team.prod, agreement).values())
+        if any(amount.count for amount in by_flavor(team.prod, agreement).values())
     ]
     if teams:
         shown = some(teams, 3)
@@ -59,14 +59,14 @@ def guarantees(agreement: Agreement) -> Iterator[Finding]:
 
 def usage(agreement: Agreement) -> Iterator[Finding]:
     """Times above zero, resources that the agreement has."""
-    it = agreement.sharing.usage
-    if it is None:
+    usage_sharing = agreement.sharing.usage
+    if usage_sharing is None:
         return
     for key in ("half_life", "sampling_interval"):
-        if not getattr(it, key):
+        if not getattr(usage_sharing, key):
             yield Finding(("sharing", "usage", key), "is zero", 'write a time such as "5m"')
     known = {"cpu": 0, "memory": 0} | {resolve(name, flavor).resource: 0 for name, flavor in agreement.flavors.items()}
-    for resource in it.resource_weights:
+    for resource in usage_sharing.resource_weights:
         if resource not in known:
             message = f"{resource[:60]!r} is no resource of this agreement's flavors"
             remedy = did_you_mean(resource, known, f"there are {', '.join(known)}")

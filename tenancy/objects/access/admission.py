@@ -33,7 +33,8 @@ VALIDATING, MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
 _CHANGES = (
     "request.operation == 'CREATE' || !has(object.metadata.deletionTimestamp) && (object.spec != oldObject.spec"
     + "".join(
-        f" || object.metadata.?{it} != oldObject.metadata.?{it}" for it in ("labels", "annotations", "ownerReferences")
+        f" || object.metadata.?{entry} != oldObject.metadata.?{entry}"
+        for entry in ("labels", "annotations", "ownerReferences")
     )
     + ")"
 )
@@ -54,7 +55,7 @@ def jobs_policy(plan: Plan, *, kueue: bool, kai_queues: KaiQueues) -> Iterator[O
         "matchConstraints": {"resourceRules": jobs.resource_rules("CREATE", "UPDATE")},
         "matchConditions": _expressions({"not-exempt": _not_exempt(plan), "changes": _CHANGES}),
         "variables": _expressions(variables(plan, kueue=kueue, kai_queues=kai_queues)),
-        "validations": [_validation(it.holds, it.message) for it in rules(kueue=kueue, kai=bool(kai_queues))],
+        "validations": [_validation(rule.holds, rule.message) for rule in rules(kueue=kueue, kai=bool(kai_queues))],
     }
     yield from _bound(plan, VALIDATING, JOBS, spec)
 
@@ -123,7 +124,7 @@ def _not_exempt(plan: Plan) -> str:
     system = set(SYSTEM_NAMESPACES) - {"default"}
     exempt = sorted(system.union(plan.access.exempt_namespaces if plan.access else ()))
     names = f"!(request.namespace in {texts(exempt)})"
-    return " && ".join((names, *(f"!request.namespace.startsWith({text(it)})" for it in SYSTEM_PREFIXES)))
+    return " && ".join((names, *(f"!request.namespace.startsWith({text(entry)})" for entry in SYSTEM_PREFIXES)))
 
 
 def _expressions(named: Mapping[str, str]) -> list[Object]:

@@ -109,7 +109,7 @@ def _as_template(objects: Iterable[Object]) -> str:
 
 def _made_by_operator(body: Object) -> Object:
     """Ours are the objects that we write; these are the operator's, and not what an update of ours has left."""
-    labels = {key: it for key, it in body["metadata"].get("labels", {}).items() if key != AGREEMENT_LABEL}
+    labels = {key: label for key, label in body["metadata"].get("labels", {}).items() if key != AGREEMENT_LABEL}
     return {**body, "metadata": {**body["metadata"], "labels": {**labels, CONFIG_LABEL: CONFIG_NAME}}}
 
 

@@ -35,15 +35,15 @@ def launcher_memory(memory: int, vcpus: int, launcher: int = max(LAUNCHERS)) -> 
 
 def machines_quota(plan: Plan, team: TeamPlan) -> Iterator[Object]:
     """The team's machines in their namespace, and no GPUs there; nothing for a team without machines."""
-    if it := team.machines:
+    if machines := team.machines:
         devices = [resource for resource in plan.resources if resource not in ("cpu", "memory")]
         hard = {
-            "count/virtualmachines.kubevirt.io": count_text(it.count),
-            "count/virtualmachineinstances.kubevirt.io": count_text(it.count),
-            "requests.memory": bytes_text(it.count * launcher_memory(it.memory, it.vcpus)),
+            "count/virtualmachines.kubevirt.io": count_text(machines.count),
+            "count/virtualmachineinstances.kubevirt.io": count_text(machines.count),
+            "requests.memory": bytes_text(machines.count * launcher_memory(machines.memory, machines.vcpus)),
             **{f"requests.{resource}": "0" for resource in devices},
         }
-        yield _object(plan, "ResourceQuota", QUOTA, it.namespace, {"hard": hard})
+        yield _object(plan, "ResourceQuota", QUOTA, machines.namespace, {"hard": hard})
 
 
 def limit_range(plan: Plan, namespace: str) -> Iterator[Object]:

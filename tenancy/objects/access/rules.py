@@ -45,15 +45,15 @@ class Rule:
 def variables(plan: Plan, *, kueue: bool, kai_queues: KaiQueues) -> dict[str, str]:
     """What the rules are about, each once. The server computes one when a rule first asks for it."""
     team, kai = "variables.team", bool(kai_queues)
-    with_prod = texts(it.name for it in plan.teams if it.has_prod)
+    with_prod = texts(team.name for team in plan.teams if team.has_prod)
     queues = f"{team} in {with_prod} ? {texts((DEFAULT_QUEUE, PROD_QUEUE))} : {texts((DEFAULT_QUEUE,))}"
     classes = {**(KAI_PRIORITIES if kai else {}), **plan.priorities}
-    limits = {it.name: it.highest_priority for it in plan.teams if it.highest_priority is not None}
+    limits = {team.name: team.highest_priority for team in plan.teams if team.highest_priority is not None}
     now, before = ("object", "variables.templates"), ("oldObject", "variables.templatesBefore")
     return {
         "creates": "request.operation == 'CREATE'",
         "team": label("namespaceObject", plan.team_label),
-        "known": f"{team} in {texts(it.name for it in plan.teams)}",
+        "known": f"{team} in {texts(team.name for team in plan.teams)}",
         "templates": jobs.templates("object"),
         "templatesBefore": f"variables.creates ? [] : ({jobs.templates('oldObject')})",
         "asks": _asks(*now),
@@ -62,7 +62,7 @@ def variables(plan: Plan, *, kueue: bool, kai_queues: KaiQueues) -> dict[str, st
         "ownersBefore": f"variables.creates ? [] : {jobs.owners('oldObject')}",
         "controller": "authorizer.group(request.resource.group).resource(request.resource.resource)"
         ".namespace('kube-system').check('create').allowed()",
-        "part": f"variables.owners.exists(o, o in {texts(it.name for it in jobs.KINDS if it.vouches)})"
+        "part": f"variables.owners.exists(o, o in {texts(kind.name for kind in jobs.KINDS if kind.vouches)})"
         " && variables.controller",
         "there": queues if kueue else "[]",
         "queues": labels(*now, QUEUE),
@@ -70,8 +70,8 @@ def variables(plan: Plan, *, kueue: bool, kai_queues: KaiQueues) -> dict[str, st
         **_of_kai(team, kai_queues, now, before),
         "named": _named(*now, kueue, kai),
         "namedBefore": f"variables.creates || {_named(*before, kueue, kai)}",
-        "limits": mapping({name: str(it) for name, it in limits.items()}),
-        "values": mapping({name: str(it) for name, it in classes.items()}),
+        "limits": mapping({name: str(limit) for name, limit in limits.items()}),
+        "values": mapping({name: str(value) for name, value in classes.items()}),
         "mayName": f"{texts(plan.priorities)}.filter(p, {_within('variables.values[p]')})",
         "priority": label("object", PRIORITY),
         "priorityBefore": f"variables.creates ? '' : {label('oldObject', PRIORITY)}",
@@ -84,7 +84,7 @@ def _of_kai(team: str, queues: KaiQueues, now: tuple[str, str], before: tuple[st
     """The same names where nothing is written for KAI: a server-side apply takes away no variable that another manager wrote."""
     of_run = f"({text(RUN_PREFIX)} + {label('namespaceObject', RUN_LABEL)} + '-')"
     return {
-        "kaiOf": mapping({name: texts(it) for name, it in queues.items()}),
+        "kaiOf": mapping({name: texts(queue) for name, queue in queues.items()}),
         "copies": f"request.namespace.startsWith({of_run}) ? {of_run} : ''",
         "kaiThere": f"variables.copies == '' ? variables.kaiOf[?{team}].orValue([]) : []" if queues else "[]",
         "kaiQueues": labels(*now, KAI_QUEUE),

@@ -19,9 +19,11 @@ HIGHEST_PRIORITY = 1_000_000_000
 Object = dict[str, Any]
 
 
-def topology(plan: Plan, it: TopologyPlan) -> Object:
+def topology(plan: Plan, value: TopologyPlan) -> Object:
     """KAI's own kind of Topology, the same in all but its API. A job names it and a level of it in annotations."""
-    return _object(plan, TOPOLOGY_VERSION, "Topology", it.name, {"levels": [{"nodeLabel": key} for key in it.levels]})
+    return _object(
+        plan, TOPOLOGY_VERSION, "Topology", value.name, {"levels": [{"nodeLabel": key} for key in value.levels]}
+    )
 
 
 def shards(plan: Plan) -> Iterator[Object]:

@@ -29,20 +29,22 @@ def as_json(difference: Difference, stands: Standing | None = None) -> dict[str,
             for row in difference.rows
         ],
         "unchanged_teams": list(difference.unchanged_teams),
-        "balances": [asdict(it) for it in difference.balances],
-        "gangs": [asdict(it) for it in difference.gangs],
-        "lost_levels": [asdict(it) for it in difference.lost_levels],
-        "facts": [asdict(it) for it in difference.facts],
-        "fidelity": [asdict(it) for it in difference.kept],
+        "balances": [asdict(balance) for balance in difference.balances],
+        "gangs": [asdict(gang) for gang in difference.gangs],
+        "lost_levels": [asdict(lost_level) for lost_level in difference.lost_levels],
+        "facts": [asdict(fact) for fact in difference.facts],
+        "fidelity": [asdict(kept) for kept in difference.kept],
         "objects": {
             name: [
                 {
-                    "object": it.reference,
-                    "fate": it.fate,
-                    "fields": [{"field": where, "before": was, "after": becomes} for where, was, becomes in it.fields],
-                    "cost": it.cost,
+                    "object": change.reference,
+                    "fate": change.fate,
+                    "fields": [
+                        {"field": where, "before": was, "after": becomes} for where, was, becomes in change.fields
+                    ],
+                    "cost": change.cost,
                 }
-                for it in changes
+                for change in changes
             ]
             for name, changes in difference.objects.items()
         },
@@ -50,12 +52,12 @@ def as_json(difference: Difference, stands: Standing | None = None) -> dict[str,
     return made | ({"live": _standing(stands)} if stands else {})
 
 
-def _standing(it: Standing) -> dict[str, Any]:
+def _standing(standing: Standing) -> dict[str, Any]:
     return {
-        "scheduler": it.scheduler,
-        "running": it.running,
-        "holds_new": it.already,
-        "unlike_old": list(it.unlike),
+        "scheduler": standing.scheduler,
+        "running": standing.running,
+        "holds_new": standing.already,
+        "unlike_old": list(standing.unlike),
         "above": [
             {
                 "team": one.team,
@@ -65,7 +67,7 @@ def _standing(it: Standing) -> dict[str, Any]:
                 "by_change": one.by_change,
                 "jobs": [_job(job) for job in one.jobs],
             }
-            for one in it.above
+            for one in standing.above
         ],
         "asks": [
             {
@@ -76,10 +78,10 @@ def _standing(it: Standing) -> dict[str, Any]:
                 "starts": one.starts,
                 "stopped": None if one.stopped is None else [_job(job) for job in one.stopped],
             }
-            for one in it.asks
+            for one in standing.asks
         ],
-        "leaving": [_job(job) for job in it.leaving],
-        "domains": [asdict(one) for one in it.domains],
+        "leaving": [_job(job) for job in standing.leaving],
+        "domains": [asdict(one) for one in standing.domains],
     }
 
 

@@ -42,7 +42,7 @@ def largest_domains(plan: Plan, nodes: Iterable[Node]) -> Domains:
             sizes: dict[tuple[str, ...], int] = {}
             for node in placed.by_flavor[flavor.name]:
                 if units := usable(flavor, levels, node):
-                    domain = tuple(node.labels[it] for it in levels[: depth + 1])
+                    domain = tuple(node.labels[level] for level in levels[: depth + 1])
                     sizes[domain] = sizes.get(domain, 0) + units
             if sizes:
                 found[flavor.name, level] = max(sizes.values())

@@ -33,7 +33,7 @@ def drift(plan: Plan, wanted: Object, live: Object) -> list[str]:
     node = _Node.of(plan, wanted)
     changes = [*_quotas(plan, node, wanted, live), *_others(plan, node, wanted, live)]
     by = f", by {writer}" if (writer := _writer(live)) else ""
-    return [f"{it} ({reference(wanted)}{by})" for it in changes]
+    return [f"{change} ({reference(wanted)}{by})" for change in changes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _word(plan: Plan, node: _Node, quota: Quota, was: str | None, now: str | Non
     hardware = plan.flavor.get(flavor)
     word = node.owns if number == "nominalQuota" else LIMITS[number] if node.is_top and number in LIMITS else ""
     try:
-        before, there = (None if it is None else float(parse(it)) for it in (was, now))
+        before, there = (None if entry is None else float(parse(entry)) for entry in (was, now))
     except ValueError:  # no quantity at all
         hardware = None
     if hardware is None or resource != hardware.resource or not word:
@@ -83,7 +83,7 @@ def _word(plan: Plan, node: _Node, quota: Quota, was: str | None, now: str | Non
     agreed = node.agreed(plan, word, flavor)
     if number == "nominalQuota":  # a part of the whole that the agreement speaks of
         there = (agreed or 0) + (there or 0) - (before or 0)
-    said = [UNLIMITED.get(word, "0") if it is None else f"{it:g}" for it in (agreed, there)]
+    said = [UNLIMITED.get(word, "0") if entry is None else f"{entry:g}" for entry in (agreed, there)]
     unit = hardware.count(2).partition(" ")[2]
     of = f" of {flavor}" if len(plan.flavors) > 1 else ""
     subject = "" if node.owns == POOL else f"{node.subject}: "
@@ -92,11 +92,11 @@ def _word(plan: Plan, node: _Node, quota: Quota, was: str | None, now: str | Non
 
 def _numbers(body: Object) -> dict[Quota, str]:
     return {
-        (flavor["name"], it["name"], number): str(amount)
+        (flavor["name"], resource["name"], number): str(amount)
         for group in (body.get("spec") or {}).get("resourceGroups") or ()
         for flavor in group["flavors"]
-        for it in flavor["resources"]
-        for number, amount in it.items()
+        for resource in flavor["resources"]
+        for number, amount in resource.items()
         if number != "name"
     }
 
@@ -113,13 +113,13 @@ def _others(plan: Plan, node: _Node, wanted: Object, live: Object) -> Iterator[s
 
 
 def _without_quotas(body: Object) -> Object:
-    spec = {key: it for key, it in (body.get("spec") or {}).items() if key != "resourceGroups"}
-    metadata = {key: it for key, it in body["metadata"].items() if key in ("labels", "annotations")}
-    return {**{key: it for key, it in body.items() if key != "status"}, "metadata": metadata, "spec": spec}
+    spec = {key: value for key, value in (body.get("spec") or {}).items() if key != "resourceGroups"}
+    metadata = {key: value for key, value in body["metadata"].items() if key in ("labels", "annotations")}
+    return {**{key: value for key, value in body.items() if key != "status"}, "metadata": metadata, "spec": spec}
 
 
 def _place(plan: Plan, cohort: str) -> str:
-    if cohort in (it.name for it in plan.departments):
+    if cohort in (department.name for department in plan.departments):
         return cohort
     return "none" if cohort == plan.cluster else f"none, but Cohort {cohort}" if cohort else "none, and no Cohort"
 
@@ -127,11 +127,11 @@ def _place(plan: Plan, cohort: str) -> str:
 def _writer(live: Object) -> str:
     """Who last wrote what is wanted otherwise, as the API server has noted it: the last one that is not us."""
     entries = [
-        it
-        for it in live["metadata"].get("managedFields") or ()
-        if it.get("manager") != FIELD_MANAGER and not it.get("subresource") and it.get("time")
+        field
+        for field in live["metadata"].get("managedFields") or ()
+        if field.get("manager") != FIELD_MANAGER and not field.get("subresource") and field.get("time")
     ]
-    last = max(entries, key=lambda it: str(it["time"]), default=None)
+    last = max(entries, key=lambda entry: str(entry["time"]), default=None)
     if last is None:
         return ""
     at = datetime.fromisoformat(str(last["time"])).astimezone(UTC)

@@ -34,7 +34,7 @@ class Fact:
 
     def __str__(self) -> str:
         if self.added or self.removed:
-            parts = [f"+{it}" for it in self.added] + [f"−{it}" for it in self.removed]
+            parts = [f"+{entry}" for entry in self.added] + [f"−{entry}" for entry in self.removed]
             said = f"{self.what} {', '.join(parts)}"
         elif self.before or self.after:
             said = f"{self.what} {self.before or NONE} → {self.after or NONE}"
@@ -73,12 +73,12 @@ def facts(old: Plan, new: Plan) -> list[Fact]:
 def renamed(old: Plan, new: Plan) -> dict[str, str]:
     """Old name → new name of teams that come and go in one change and are alike in all but their names. To a cluster these
     are two teams."""
-    gone = [it for it in old.teams if it.name not in new.team]
-    come = [it for it in new.teams if it.name not in old.team]
+    gone = [team for team in old.teams if team.name not in new.team]
+    come = [team for team in new.teams if team.name not in old.team]
     pairs = {}
     for team in gone:
-        alike = [it for it in come if _nameless(it) == _nameless(team)]
-        twins = [it for it in gone if _nameless(it) == _nameless(team)]
+        alike = [entry for entry in come if _nameless(entry) == _nameless(team)]
+        twins = [entry for entry in gone if _nameless(entry) == _nameless(team)]
         if len(alike) == len(twins) == 1 and any(share.guaranteed for share in team.shares.values()):
             pairs[team.name] = alike[0].name
     return pairs
@@ -103,93 +103,103 @@ def _lower(before: int | str, after: int | str) -> bool:
 
 
 _CLUSTER = (
-    _Says("name", lambda it: it.cluster, "another cluster's agreement: every object is another one"),
+    _Says("name", lambda entry: entry.cluster, "another cluster's agreement: every object is another one"),
     _Says(
         "team_label",
-        lambda it: it.team_label,
+        lambda entry: entry.team_label,
         "namespaces that carry only the old label are no team's",
         less=lambda *_: True,
     ),
     _Says(
-        "guarantee_on", lambda it: it.guarantee_on, "where the guarantee of teams with prod stands; their numbers stay"
+        "guarantee_on",
+        lambda entry: entry.guarantee_on,
+        "where the guarantee of teams with prod stands; their numbers stay",
     ),
-    _Says("prod_priority", lambda it: it.prod_priority, "what a prod job gets that names none"),
+    _Says("prod_priority", lambda entry: entry.prod_priority, "what a prod job gets that names none"),
 )
 _TOPOLOGY = (
-    _Says("levels", lambda it: " > ".join(it.levels), "nobody can change them on a cluster: give it a new name"),
+    _Says("levels", lambda entry: " > ".join(entry.levels), "nobody can change them on a cluster: give it a new name"),
 )
 _FLAVOR = (
     _Says(
         "counted in",
-        lambda it: it.resource,
+        lambda entry: entry.resource,
         "its amounts are other units than before: compare none of them",
         less=lambda *_: True,
     ),
-    _Says("nodes", lambda it: it.nodes),
-    _Says("units per node", lambda it: it.units_per_node),
+    _Says("nodes", lambda entry: entry.nodes),
+    _Says("units per node", lambda entry: entry.units_per_node),
     _Says(
         "CPU with each",
-        lambda it: milli_text(it.cpu),
+        lambda entry: milli_text(entry.cpu),
         "a job that asks for more runs out of CPU quota first",
         less=lambda a, b: b < a,
     ),
     _Says(
-        "memory with each", lambda it: bytes_text(it.memory), "a job that asks for more runs out of memory quota first"
+        "memory with each",
+        lambda entry: bytes_text(entry.memory),
+        "a job that asks for more runs out of memory quota first",
     ),
     _Says(
         "node labels",
-        lambda it: _table(it.node_labels),
+        lambda entry: _table(entry.node_labels),
         "running jobs stay on their nodes; new ones go to nodes so labelled",
         True,
     ),
-    _Says("taints", lambda it: tuple(f"{t.key}={t.value}:{t.effect}" for t in it.taints), "", True),
-    _Says("topology", lambda it: it.topology, "how its jobs are packed"),
+    _Says("taints", lambda entry: tuple(f"{t.key}={t.value}:{t.effect}" for t in entry.taints), "", True),
+    _Says("topology", lambda entry: entry.topology, "how its jobs are packed"),
 )
 _PRIORITY = (
     _Says(
         "value",
-        lambda it: it,
+        lambda entry: entry,
         "Kueue gives it to jobs that are there, too; on KAI they keep the old one",
     ),
 )
 _DEPARTMENT = (
-    _Says("display_name", lambda it: it.display_name),
-    _Says("weight", lambda it: f"{it.weight / 1000:g}"),
+    _Says("display_name", lambda entry: entry.display_name),
+    _Says("weight", lambda entry: f"{entry.weight / 1000:g}"),
 )
 _SHARING = (
-    _Says("policy", lambda it: it.policy, "who gets what is lent while several want it, for every team"),
-    _Says("preemption_strategies", lambda it: it.preemption_strategies, "", True),
+    _Says("policy", lambda entry: entry.policy, "who gets what is lent while several want it, for every team"),
+    _Says("preemption_strategies", lambda entry: entry.preemption_strategies, "", True),
     _Says(
-        "usage", lambda it: it.usage and f"half-life {it.usage.half_life}s, sampled each {it.usage.sampling_interval}s"
+        "usage",
+        lambda entry: (
+            entry.usage and f"half-life {entry.usage.half_life}s, sampled each {entry.usage.sampling_interval}s"
+        ),
     ),
-    _Says("usage weights", lambda it: it.usage and _table(it.usage.resource_weights), "", True),
-    _Says("preempt_min_runtime", lambda it: _seconds(it.preempt_min_runtime), "KAI only"),
+    _Says("usage weights", lambda entry: entry.usage and _table(entry.usage.resource_weights), "", True),
+    _Says("preempt_min_runtime", lambda entry: _seconds(entry.preempt_min_runtime), "KAI only"),
     _Says(
         "reclaim_min_runtime",
-        lambda it: _seconds(it.reclaim_min_runtime),
+        lambda entry: _seconds(entry.reclaim_min_runtime),
         "KAI only: how long an owner waits at most for what is lent",
     ),
 )
 _ACCESS = (
-    _Says("platform_groups", lambda it: it and it.platform_groups, "who may write queues and flavors", True),
-    _Says("exempt_namespaces", lambda it: it and it.exempt_namespaces, "no rule is for these", True),
-    _Says("default_cpu", lambda it: it and milli_text(it.default_cpu)),
-    _Says("default_memory", lambda it: it and bytes_text(it.default_memory)),
+    _Says("platform_groups", lambda entry: entry and entry.platform_groups, "who may write queues and flavors", True),
+    _Says("exempt_namespaces", lambda entry: entry and entry.exempt_namespaces, "no rule is for these", True),
+    _Says("default_cpu", lambda entry: entry and milli_text(entry.default_cpu)),
+    _Says("default_memory", lambda entry: entry and bytes_text(entry.default_memory)),
 )
 _TEAM = (
-    _Says("display_name", lambda it: it.display_name),
-    _Says("department", lambda it: it.department, "its queue moves; its jobs run on"),
-    _Says("weight", lambda it: f"{it.weight / 1000:g}"),
+    _Says("display_name", lambda entry: entry.display_name),
+    _Says("department", lambda entry: entry.department, "its queue moves; its jobs run on"),
+    _Says("weight", lambda entry: f"{entry.weight / 1000:g}"),
     _Says(
         "highest priority its jobs may name",
-        lambda it: "any" if it.highest_priority is None else it.highest_priority,
+        lambda entry: "any" if entry.highest_priority is None else entry.highest_priority,
         less=_lower,
     ),
-    _Says("members", lambda it: it.members, "", True),
-    _Says("leads", lambda it: it.leads, "", True),
-    _Says("profiles", lambda it: _table(it.profiles), "", True),
-    _Says("machines", lambda it: it.machines and f"{it.machines.count} in {it.machines.namespace}"),
-    _Says("machine size", lambda it: it.machines and f"{it.machines.vcpus} vCPUs, {bytes_text(it.machines.memory)}"),
+    _Says("members", lambda entry: entry.members, "", True),
+    _Says("leads", lambda entry: entry.leads, "", True),
+    _Says("profiles", lambda entry: _table(entry.profiles), "", True),
+    _Says("machines", lambda entry: entry.machines and f"{entry.machines.count} in {entry.machines.namespace}"),
+    _Says(
+        "machine size",
+        lambda entry: entry.machines and f"{entry.machines.vcpus} vCPUs, {bytes_text(entry.machines.memory)}",
+    ),
 )
 
 
@@ -201,9 +211,9 @@ def _seconds(value: int | None) -> str:
 
 
 def _kind(kind: str, old: Mapping[str, Any], new: Mapping[str, Any], says: Sequence[_Says]) -> Iterator[Fact]:
-    for name, it in new.items():
+    for name, value in new.items():
         if name in old:
-            yield from _said(f"{kind} {name}", old[name], it, says)
+            yield from _said(f"{kind} {name}", old[name], value, says)
         else:
             yield Fact(f"{kind} {name}", "is new")
     for name in old:
@@ -219,17 +229,17 @@ _GONE = {
 
 
 def _said(subject: str, old: Any, new: Any, says: Iterable[_Says]) -> Iterator[Fact]:
-    for it in says:
-        before, after = it.of(old), it.of(new)
+    for sentence in says:
+        before, after = sentence.of(old), sentence.of(new)
         if (before or None) == (after or None):
             continue
-        if it.list:
+        if sentence.list:
             was, becomes = before or (), after or ()
             added, removed = (tuple(x for x in a if x not in b) for a, b in ((becomes, was), (was, becomes)))
             texts = (", ".join(was), ", ".join(becomes))
-            yield Fact(subject, it.what, *texts, it.note, bool(removed), added, removed)
+            yield Fact(subject, sentence.what, *texts, sentence.note, bool(removed), added, removed)
         else:
-            yield Fact(subject, it.what, _text(before), _text(after), it.note, it.less(before, after))
+            yield Fact(subject, sentence.what, _text(before), _text(after), sentence.note, sentence.less(before, after))
 
 
 def _text(value: Any) -> str:
@@ -237,7 +247,9 @@ def _text(value: Any) -> str:
 
 
 def _order(old: Plan, new: Plan) -> Iterator[Fact]:
-    was, becomes = ([it for it in plan.flavor if it in old.flavor and it in new.flavor] for plan in (old, new))
+    was, becomes = (
+        [entry for entry in plan.flavor if entry in old.flavor and entry in new.flavor] for plan in (old, new)
+    )
     if was != becomes:
         yield Fact(
             "flavors",
@@ -285,8 +297,12 @@ def _teams(old: Plan, new: Plan) -> Iterator[Fact]:
         if team.name not in old.team:
             continue
         yield from _said(f"team {team.name}", old.team[team.name], team, _TEAM)
-        was_there, is_there = ([it for it in one.namespaces if it not in moved] for one in (old.team[team.name], team))
-        says = _Says("namespaces", lambda it: it, "jobs that wait in one that leaves wait on without a queue", True)
+        was_there, is_there = (
+            [namespace for namespace in one.namespaces if namespace not in moved] for one in (old.team[team.name], team)
+        )
+        says = _Says(
+            "namespaces", lambda entry: entry, "jobs that wait in one that leaves wait on without a queue", True
+        )
         yield from _said(f"team {team.name}", was_there, is_there, (says,))
 
 
@@ -295,4 +311,4 @@ def _nameless(team: TeamPlan) -> TeamPlan:
 
 
 def _named(them: Iterable[Any]) -> dict[str, Any]:
-    return {it.name: it for it in them}
+    return {entry.name: entry for entry in them}

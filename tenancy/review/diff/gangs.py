@@ -128,4 +128,4 @@ def _on_kai(plan: Plan, team: TeamPlan, flavor: str) -> Limits:
 
 def _levels(plan: Plan, flavor: str) -> tuple[str, ...]:
     name = plan.flavor[flavor].topology
-    return next((it.levels for it in plan.topologies if it.name == name), ())
+    return next((topology.levels for topology in plan.topologies if topology.name == name), ())

@@ -34,9 +34,9 @@ def _levels(plan: Plan) -> dict[_Key, tuple[Level, str]]:
     """By scheduler, promise and team (with its flavor); of several verdicts on one the least exact."""
     order = list(Level)
     made: dict[_Key, tuple[Level, str]] = {}
-    for it in verdicts(plan):
-        for subject in it.subjects or ("",):
-            key = (it.scheduler, it.promise, subject)
-            if key not in made or order.index(made[key][0]) < order.index(it.level):
-                made[key] = (it.level, it.how)
+    for verdict in verdicts(plan):
+        for subject in verdict.subjects or ("",):
+            key = (verdict.scheduler, verdict.promise, subject)
+            if key not in made or order.index(made[key][0]) < order.index(verdict.level):
+                made[key] = (verdict.level, verdict.how)
     return made

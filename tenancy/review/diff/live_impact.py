@@ -97,7 +97,7 @@ def _above(old: Plan, new: Plan, jobs: list[Job]) -> Iterator[Above]:
 
 def _beyond(jobs: list[Job], flavor: str, excess: int) -> Iterator[Job]:
     """Prod jobs never borrow, so they are within whatever is guaranteed."""
-    for job in sorted(jobs, key=lambda it: (it.prod, *it.preempted_first)):
+    for job in sorted(jobs, key=lambda job: (job.prod, *job.preempted_first)):
         if excess <= 0:
             return
         excess -= job.units[flavor]

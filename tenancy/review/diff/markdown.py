@@ -54,10 +54,10 @@ class _Block:
 
 def markdown(difference: Difference, stands: Standing | None = None, most: int = MOST) -> str:
     """The whole comment, at most `most` bytes."""
-    blocks = [_Block("", [], [f"- {escape(it)}" for it in headline(difference)], folded=False)]
+    blocks = [_Block("", [], [f"- {escape(entry)}" for entry in headline(difference)], folded=False)]
     blocks += [block for section in sections(difference, stands) for block in _blocks(section)]
     start = f"{MARKER}\n### The agreement of {escape(difference.new.cluster)}: what changes\n\n"
-    room = most - _size(start) - sum(_size(it.text()) + _size("\n".join(it.head)) + NOTE for it in blocks)
+    room = most - _size(start) - sum(_size(block.text()) + _size("\n".join(block.head)) + NOTE for block in blocks)
     for most_lines in (IN_SIGHT, None):  # first what is in sight of every section, then the rest
         for block in blocks:
             for line in map(_cut, block.wanted[len(block.lines) : most_lines]):
@@ -65,7 +65,7 @@ def markdown(difference: Difference, stands: Standing | None = None, most: int =
                     break
                 room -= _size(line)
                 block.lines.append(line)
-    return start + "\n\n".join(it.text() for it in blocks) + "\n"
+    return start + "\n\n".join(block.text() for block in blocks) + "\n"
 
 
 def escape(text: str) -> str:
@@ -83,11 +83,11 @@ def _blocks(section: Section) -> list[_Block]:
     if section.table:
         names = section.captions.index("guaranteed")
         marks = ["---" if place < names else "--:" for place in range(len(section.captions))]
-        head = [_row([escape(it) for it in section.captions]), _row(marks)]
-        rows = [_row([escape(it) for it in row]) for row in section.table]
+        head = [_row([escape(caption) for caption in section.captions]), _row(marks)]
+        rows = [_row([escape(entry) for entry in row]) for row in section.table]
         made.append(_Block(title, head, rows, len(rows) > IN_SIGHT))
     if section.lines:
-        lines = [f"- {escape(it)}" for it in section.lines]
+        lines = [f"- {escape(line)}" for line in section.lines]
         made.append(_Block(title, [], lines, section.detail or len(lines) > IN_SIGHT))
     return made
 

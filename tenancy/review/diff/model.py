@@ -66,11 +66,15 @@ class Difference:
         """Every team that any number or word changes for, and those that come and go: the new agreement's order first."""
         teams = dict.fromkeys(row.team for row in self.rows)
         said = {fact.subject.removeprefix("team ") for fact in self.facts if fact.subject.startswith("team ")}
-        return tuple(it for it in dict.fromkeys((*self.new.team, *self.old.team)) if it in teams or it in said)
+        return tuple(
+            fromkey
+            for fromkey in dict.fromkeys((*self.new.team, *self.old.team))
+            if fromkey in teams or fromkey in said
+        )
 
     @cached_property
     def unchanged_teams(self) -> tuple[str, ...]:
-        return tuple(it for it in self.new.team if it not in self.changed_teams)
+        return tuple(entry for entry in self.new.team if entry not in self.changed_teams)
 
     @property
     def is_less(self) -> bool:
@@ -80,14 +84,19 @@ class Difference:
             or self.lost_levels
             or any(row.is_less for row in self.rows)
             or any(fact.less for fact in self.facts)
-            or any(it.is_less for it in self.kept)
+            or any(kept.is_less for kept in self.kept)
         )
 
     @property
     def refused(self) -> tuple[ObjectChange, ...]:
-        return tuple(it for group in self.objects.values() for it in group if it.fate is Fate.REFUSED)
+        return tuple(change for group in self.objects.values() for change in group if change.fate is Fate.REFUSED)
 
     @cached_property
     def costly(self) -> tuple[ObjectChange, ...]:
         """Objects that are replaced, or that the cluster refuses to change."""
-        return tuple(it for group in self.objects.values() for it in group if it.fate in (Fate.REFUSED, Fate.REPLACED))
+        return tuple(
+            change
+            for group in self.objects.values()
+            for change in group
+            if change.fate in (Fate.REFUSED, Fate.REPLACED)
+        )

@@ -86,7 +86,11 @@ def rows(old: Plan, new: Plan) -> Iterator[Row]:
 
 def recounted(old: Plan, new: Plan) -> list[str]:
     """Flavors whose unit is another one than before: amounts of one are none of the other."""
-    return [it.name for it in new.flavors if it.name in old.flavor and _unit(old.flavor[it.name]) != _unit(it)]
+    return [
+        flavor.name
+        for flavor in new.flavors
+        if flavor.name in old.flavor and _unit(old.flavor[flavor.name]) != _unit(flavor)
+    ]
 
 
 def _unit(flavor: Hardware) -> tuple[str, str]:

@@ -48,7 +48,7 @@ def object_changes(
     old: Plan, new: Plan, schedulers: Collection[Scheduler], namespaces: Namespaces
 ) -> dict[str, tuple[ObjectChange, ...]]:
     """By whom they are for: a scheduler, or `access`. Those of a scheduler that gets none for either agreement are left out."""
-    for_kueue, for_kai = (it in schedulers for it in (Scheduler.KUEUE, Scheduler.KAI))
+    for_kueue, for_kai = (scheduler in schedulers for scheduler in (Scheduler.KUEUE, Scheduler.KAI))
     builders = {
         "kueue": (lambda plan: kueue.objects(plan)) if for_kueue else None,
         "kai": (lambda plan: kai.objects(plan)) if for_kai else None,
@@ -62,7 +62,7 @@ def object_changes(
 
 
 def _changes(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[ObjectChange]:
-    was, becomes = ({reference(it): it for it in objects} for objects in (old, new))
+    was, becomes = ({reference(entry): entry for entry in objects} for objects in (old, new))
     for name, body in becomes.items():
         if name not in was:
             yield ObjectChange(name, Fate.MADE)
@@ -134,7 +134,7 @@ def _text(value: Any) -> str:
     if isinstance(value, Mapping) and len(value) == 1:
         return _text(next(iter(value.values())))
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_text(it)}" for key, it in value.items())
+        return ", ".join(f"{key}: {_text(entry)}" for key, entry in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(_text, value))
     return str(value)

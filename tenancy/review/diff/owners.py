@@ -16,5 +16,5 @@ def owners(difference: Difference) -> Mapping[str, tuple[str, ...]]:
 
 def _groups(difference: Difference, team: str) -> tuple[str, ...]:
     there = [plan.team[team] for plan in (difference.old, difference.new) if team in plan.team]
-    leads = dict.fromkeys(group for it in there for group in it.leads)
-    return tuple(leads or dict.fromkeys(group for it in there for group in it.members))
+    leads = dict.fromkeys(group for team in there for group in team.leads)
+    return tuple(leads or dict.fromkeys(group for team in there for group in team.members))

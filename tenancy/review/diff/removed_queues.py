@@ -62,13 +62,13 @@ def _held(flavor: str, there: Mapping[str, Object]) -> str:
     """What the jobs of all queues hold of a flavor; empty where that is nothing."""
     held: Counter[str] = Counter()
     for body in there.values():
-        for it in (body.get("status") or {}).get("flavorsReservation") or ():
-            for resource in it["resources"] if it["name"] == flavor and body["kind"] == "ClusterQueue" else ():
+        for item in (body.get("status") or {}).get("flavorsReservation") or ():
+            for resource in item["resources"] if item["name"] == flavor and body["kind"] == "ClusterQueue" else ():
                 held[resource["name"]] += whole(amount(resource.get("total")) * 1000)
-    devices = [it for it in held if held[it] and it not in ("cpu", "memory")] or [
-        it for it in held if it == "cpu" and held[it]
+    devices = [entry for entry in held if held[entry] and entry not in ("cpu", "memory")] or [
+        entry for entry in held if entry == "cpu" and held[entry]
     ]
-    return listed([f"{milli_text(held[it])} {it}" for it in devices]) if devices else ""
+    return listed([f"{milli_text(held[device])} {device}" for device in devices]) if devices else ""
 
 
 def _on(plan: Plan, queue: Object) -> str:
@@ -76,8 +76,8 @@ def _on(plan: Plan, queue: Object) -> str:
     held: list[str] = []
     for flavor in (queue["status"].get("flavorsReservation")) or ():
         hardware = plan.flavor.get(flavor["name"])
-        totals = {it["name"]: str(it.get("total") or "0") for it in flavor["resources"]}
-        devices = [it for it in totals if it not in ("cpu", "memory")] or ["cpu"]
+        totals = {resource["name"]: str(resource.get("total") or "0") for resource in flavor["resources"]}
+        devices = [total for total in totals if total not in ("cpu", "memory")] or ["cpu"]
         for resource in [hardware.resource] if hardware and hardware.resource in totals else devices:
             amount = totals.get(resource, "0")
             if amount == "0":

@@ -66,7 +66,7 @@ def sections(difference: Difference, stands: Standing | None = None) -> list[Sec
         made.append(Section("What runs now", tuple(_standing(stands, names))))
     for name, changes in difference.objects.items():
         made.append(Section(f"Objects: {GROUPS[name]}", tuple(map(_object, _by_weight(changes))), detail=True))
-    return [it for it in made if it.lines or it.table]
+    return [section for section in made if section.lines or section.table]
 
 
 # --- numbers
@@ -82,14 +82,14 @@ def _numbers(rows: Iterable[Row], names: Names) -> Section:
 
 def _cells(before: Numbers | None, after: Numbers | None) -> Iterator[str]:
     reads: tuple[Callable[[Numbers], str], ...] = (
-        lambda it: f"{it.guaranteed:,}",
-        lambda it: f"{it.lendable:,}",
-        lambda it: limit(it.borrowable),
-        lambda it: f"{it.prod:,}",
-        lambda it: f"{it.reach:,}",
+        lambda numbers: f"{numbers.guaranteed:,}",
+        lambda numbers: f"{numbers.lendable:,}",
+        lambda numbers: limit(numbers.borrowable),
+        lambda numbers: f"{numbers.prod:,}",
+        lambda numbers: f"{numbers.reach:,}",
     )
     for read in reads:
-        was, becomes = ("–" if it is None else read(it) for it in (before, after))
+        was, becomes = ("–" if entry is None else read(entry) for entry in (before, after))
         yield was if was == becomes else f"{was} → {becomes}"
 
 
@@ -118,44 +118,44 @@ def _impossible(difference: Difference, names: Names) -> Iterator[str]:
 def _gangs(difference: Difference, names: Names, *limits: Limit) -> Iterator[str]:
     """One line for all teams of which a limit says the same."""
     for which in limits:
-        same = (it for it in difference.gangs if it.limit is which)
-        for group in _grouped(same, lambda it: (it.flavor, it.before, it.after, it.scheduler)).values():
-            it = group[0]
-            on = "on KAI, where a job has one queue, " if it.scheduler else ""
-            who = f"{names.teams(one.team for one in group)}: {on}" if it.team else ""
-            yield f"{who}{_gang(it, names)}."
+        same = (gang for gang in difference.gangs if gang.limit is which)
+        for group in _grouped(same, lambda gang: (gang.flavor, gang.before, gang.after, gang.scheduler)).values():
+            result = group[0]
+            on = "on KAI, where a job has one queue, " if result.scheduler else ""
+            who = f"{names.teams(one.team for one in group)}: {on}" if result.team else ""
+            yield f"{who}{_gang(result, names)}."
 
 
-def _gang(it: Gang, names: Names) -> str:
-    most, before = names.units(it.flavor, it.after), f"{it.before:,}"
-    sizes = listed([f"{size:,}" for size in it.common[-3:]])
-    fitted = f"; a gang of {sizes} fitted and no longer does" if it.common else ""
-    match it.limit:
+def _gang(gang: Gang, names: Names) -> str:
+    most, before = names.units(gang.flavor, gang.after), f"{gang.before:,}"
+    sizes = listed([f"{size:,}" for size in gang.common[-3:]])
+    fitted = f"; a gang of {sizes} fitted and no longer does" if gang.common else ""
+    match gang.limit:
         case Limit.POD:
             return f"no pod of more than {most} fits on a node (before {before})"
-        case Limit.EVER if it.after == 0:
-            return f"no job of {it.flavor} can start any more (before up to {before})"
+        case Limit.EVER if gang.after == 0:
+            return f"no job of {gang.flavor} can start any more (before up to {before})"
         case Limit.EVER:
             return f"no job of more than {most} can ever start (before {before}){fitted}"
-        case Limit.PROD if it.after == 0:
-            return f"no prod job of {it.flavor} any more (before up to {before})"
+        case Limit.PROD if gang.after == 0:
+            return f"no prod job of {gang.flavor} any more (before up to {before})"
         case Limit.PROD:
             return f"no prod job of more than {most} (before {before}){fitted}"
-        case _ if it.after == 0:
-            return f"no job of {it.flavor} is within the guarantee (before up to {before}); it starts only while others lend"
+        case _ if gang.after == 0:
+            return f"no job of {gang.flavor} is within the guarantee (before up to {before}); it starts only while others lend"
         case _:
-            within = f"; a gang of {sizes} was within it" if it.common else ""
+            within = f"; a gang of {sizes} was within it" if gang.common else ""
             return f"a job of more than {most} is beyond the guarantee (before {before}) and starts only while others lend{within}"
 
 
-def _lost_level(it: LostLevel) -> str:
-    return f"A job that asks for one {it.level} fits nowhere on {it.flavor} any more: its nodes are no longer packed by that."
+def _lost_level(lost_level: LostLevel) -> str:
+    return f"A job that asks for one {lost_level.level} fits nowhere on {lost_level.flavor} any more: its nodes are no longer packed by that."
 
 
-def _kept(it: Kept) -> str:
-    for_whom = f" for {listed(list(it.subjects))}" if it.subjects else ""
-    before = f"{it.before} → " if it.before else ""
-    return f"{GROUPS[it.scheduler]}: {it.promise}{for_whom}: {before}{it.after}: {it.how}."
+def _kept(kept: Kept) -> str:
+    for_whom = f" for {listed(list(kept.subjects))}" if kept.subjects else ""
+    before = f"{kept.before} → " if kept.before else ""
+    return f"{GROUPS[kept.scheduler]}: {kept.promise}{for_whom}: {before}{kept.after}: {kept.how}."
 
 
 # --- the cluster
@@ -167,28 +167,31 @@ def _cluster(difference: Difference) -> Iterator[str]:
         return
     yield "The change itself stops no running job: a number that is lowered only lets owners take back what is theirs, when they ask."
     for name, changes in difference.objects.items():
-        count = Counter(it.fate for it in changes)
+        count = Counter(change.fate for change in changes)
         yield f"{GROUPS[name]}: {', '.join(f'{count[fate]:,} {fate}' for fate in Fate if count[fate])}."
-    for it in difference.costly:
-        yield f"{it.reference} is {it.fate}: {it.cost}."
+    for entry in difference.costly:
+        yield f"{entry.reference} is {entry.fate}: {entry.cost}."
     told = (Fate.REFUSED, Fate.REPLACED)
-    others = (it for group in difference.objects.values() for it in group if it.cost and it.fate not in told)
-    for (fate, cost), group in _grouped(others, lambda it: (it.fate, it.cost)).items():
-        yield f"{_some([it.reference for it in group])}: {fate}; {cost}."
+    others = (
+        change for group in difference.objects.values() for change in group if change.cost and change.fate not in told
+    )
+    for (fate, cost), group in _grouped(others, lambda change: (change.fate, change.cost)).items():
+        yield f"{_some([change.reference for change in group])}: {fate}; {cost}."
 
 
 def _by_weight(changes: Iterable[ObjectChange]) -> list[ObjectChange]:
     order = [Fate.REFUSED, Fate.REPLACED, Fate.DELETED, Fate.CHANGED, Fate.MADE]
-    return sorted(changes, key=lambda it: order.index(it.fate))
+    return sorted(changes, key=lambda change: order.index(change.fate))
 
 
-def _object(it: ObjectChange) -> str:
+def _object(change: ObjectChange) -> str:
     fields = [
-        f"{where} {_short(was) or NONE} → {_short(becomes) or NONE}" for where, was, becomes in it.fields[:MOST_FIELDS]
+        f"{where} {_short(was) or NONE} → {_short(becomes) or NONE}"
+        for where, was, becomes in change.fields[:MOST_FIELDS]
     ]
-    if (more := len(it.fields) - MOST_FIELDS) > 0:
+    if (more := len(change.fields) - MOST_FIELDS) > 0:
         fields.append(f"{more:,} more")
-    return f"{it.reference}: {it.fate}" + (f": {', '.join(fields)}" if fields else "")
+    return f"{change.reference}: {change.fate}" + (f": {', '.join(fields)}" if fields else "")
 
 
 def _short(value: str) -> str:
@@ -199,62 +202,62 @@ def _short(value: str) -> str:
 # --- what runs
 
 
-def _standing(it: Standing, names: Names) -> Iterator[str]:
-    if it.already:
+def _standing(standing: Standing, names: Names) -> Iterator[str]:
+    if standing.already:
         yield "The cluster holds the new agreement already."
-    elif it.unlike:
-        yield f"The cluster does not hold the old agreement as it is: {_some(list(it.unlike))} differ. What follows is of what runs there now."
-    by_change = [one for one in it.above if one.by_change]
+    elif standing.unlike:
+        yield f"The cluster does not hold the old agreement as it is: {_some(list(standing.unlike))} differ. What follows is of what runs there now."
+    by_change = [one for one in standing.above if one.by_change]
     for above in by_change:
         yield _above(above, names)
-    if others := [one for one in it.above if not one.by_change]:
+    if others := [one for one in standing.above if not one.by_change]:
         said = listed(
             [f"{names.team(one.team)} {names.units(one.flavor, one.used - one.guaranteed)}" for one in others]
         )
         yield f"Borrowing before as after: {said}."
-    if it.leaving:
-        teams = names.teams(dict.fromkeys(job.team for job in it.leaving))
-        yield f"{teams} leaves {len(it.leaving):,} running job{'s' * (len(it.leaving) != 1)}, which nobody stops: {_jobs(it.leaving)}."
-    for ask in it.asks:
+    if standing.leaving:
+        teams = names.teams(dict.fromkeys(job.team for job in standing.leaving))
+        yield f"{teams} leaves {len(standing.leaving):,} running job{'s' * (len(standing.leaving) != 1)}, which nobody stops: {_jobs(standing.leaving)}."
+    for ask in standing.asks:
         yield _ask(ask, names)
-    for lost in it.domains:
+    for lost in standing.domains:
         yield _domain(lost, names)
-    if not (by_change or it.leaving or any(ask.stopped for ask in it.asks)):
-        yield f"Of {it.running:,} running jobs none is above a new guarantee by this change."
+    if not (by_change or standing.leaving or any(ask.stopped for ask in standing.asks)):
+        yield f"Of {standing.running:,} running jobs none is above a new guarantee by this change."
 
 
-def _domain(it: LostDomain, names: Names) -> str:
-    whole = f"a gang that fills one {it.level} ({names.units(it.flavor, it.units)})"
-    if it.limit is Limit.EVER:
-        return f"{names.team(it.team)}: {whole} fitted and no longer does."
-    return f"{names.team(it.team)}: {whole} was within the guarantee; now it starts only while others lend."
+def _domain(lost_domain: LostDomain, names: Names) -> str:
+    whole = f"a gang that fills one {lost_domain.level} ({names.units(lost_domain.flavor, lost_domain.units)})"
+    if lost_domain.limit is Limit.EVER:
+        return f"{names.team(lost_domain.team)}: {whole} fitted and no longer does."
+    return f"{names.team(lost_domain.team)}: {whole} was within the guarantee; now it starts only while others lend."
 
 
-def _above(it: Above, names: Names) -> str:
+def _above(above: Above, names: Names) -> str:
     return (
-        f"{names.team(it.team)} uses {names.units(it.flavor, it.used)}, {it.used - it.guaranteed:,} above its new guarantee of "
-        f"{it.guaranteed:,}, by {_jobs(it.jobs, it.flavor)}. They run on until an owner asks."
+        f"{names.team(above.team)} uses {names.units(above.flavor, above.used)}, {above.used - above.guaranteed:,} above its new guarantee of "
+        f"{above.guaranteed:,}, by {_jobs(above.jobs, above.flavor)}. They run on until an owner asks."
     )
 
 
-def _ask(it: Ask, names: Names) -> str:
-    what = f"If {names.team(it.team)}{' (prod)' if it.prod else ''} asked now for the {names.units(it.flavor, it.amount)} it would have left, "
-    if it.leaving:
+def _ask(ask: Ask, names: Names) -> str:
+    what = f"If {names.team(ask.team)}{' (prod)' if ask.prod else ''} asked now for the {names.units(ask.flavor, ask.amount)} it would have left, "
+    if ask.leaving:
         return (
-            f"{what}nobody can say whom it would stop while jobs of {names.teams(it.leaving)} run: until they end Kueue counts that "
+            f"{what}nobody can say whom it would stop while jobs of {names.teams(ask.leaving)} run: until they end Kueue counts that "
             "queue's quota beside the new numbers, and may admit what no node has room for."
         )
-    if it.stopped is None:
+    if ask.stopped is None:
         return f"{what}who is stopped is decided by shares at that moment, and is not foretold here."
-    if not it.starts:
+    if not ask.starts:
         return f"{what}no job that may be stopped would make room for them at once."
-    if not it.stopped:
+    if not ask.stopped:
         return f"{what}nobody would be stopped."
-    by_team = _grouped(it.stopped, lambda job: job.team)
+    by_team = _grouped(ask.stopped, lambda job: job.team)
     whose = listed(
-        [f"{len(jobs):,} of {names.team(team)} ({_sum(jobs, it.flavor):,})" for team, jobs in by_team.items()]
+        [f"{len(jobs):,} of {names.team(team)} ({_sum(jobs, ask.flavor):,})" for team, jobs in by_team.items()]
     )
-    return f"{what}{len(it.stopped):,} job{'s' * (len(it.stopped) != 1)} would be stopped: {whose}: {_jobs(it.stopped, it.flavor)}."
+    return f"{what}{len(ask.stopped):,} job{'s' * (len(ask.stopped) != 1)} would be stopped: {whose}: {_jobs(ask.stopped, ask.flavor)}."
 
 
 def _jobs(jobs: Iterable[Job], flavor: str = "") -> str:
@@ -275,6 +278,6 @@ def _some(items: list[str]) -> str:
 
 def _grouped(items: Iterable[T], key: Callable[[T], Key]) -> dict[Key, list[T]]:
     groups: dict[Key, list[T]] = {}
-    for it in items:
-        groups.setdefault(key(it), []).append(it)
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return groups

@@ -30,7 +30,7 @@ class Names:
         return shown if shown.casefold() == name.casefold() else f"{shown} ({name})"
 
     def teams(self, names: Iterable[str]) -> str:
-        return listed([self.team(it) for it in names])
+        return listed([self.team(name) for name in names])
 
     def units(self, flavor: str, amount: int, more: str = "") -> str:
         """`128 GPUs`, with several flavors `128 GPUs of h100`; `more` stands before the unit: `8 more GPUs`."""
@@ -63,7 +63,7 @@ def story(difference: Difference) -> list[str]:
     if difference.is_empty:
         return ["Nothing changes."]
     names = Names(difference)
-    told = [_balance(it, names) for it in difference.balances]
+    told = [_balance(balance, names) for balance in difference.balances]
     told += _without_guarantee(difference, names)
     terms = [sentence for row in difference.promised for sentence in _terms(row, names)]
     told += (
@@ -84,37 +84,36 @@ def story(difference: Difference) -> list[str]:
 # --- who pays
 
 
-def _balance(it: Balance, names: Names) -> str:
-    if len(it.takers) == 1:
-        return _taken(it, it.takers[0], names)
-    if len(it.givers) == 1:
-        return _given(it, it.givers[0], names)
+def _balance(balance: Balance, names: Names) -> str:
+    if len(balance.takers) == 1:
+        return _taken(balance, balance.takers[0], names)
+    if len(balance.givers) == 1:
+        return _given(balance, balance.givers[0], names)
     takers, givers = (
-        _parties(sides, lambda who, amount: f"{who} {amount}", it, names) for sides in (it.takers, it.givers)
+        _parties(sides, lambda who, amount: f"{who} {amount}", balance, names)
+        for sides in (balance.takers, balance.givers)
     )
-    return f"{names.units(it.flavor, it.moved)} change hands: to {takers}; from {givers}."
+    return f"{names.units(balance.flavor, balance.moved)} change hands: to {takers}; from {givers}."
 
 
-def _taken(it: Balance, taker: Side, names: Names) -> str:
-    givers = _parties(it.givers, lambda who, amount: f"{amount} from {who}", it, names)
-    if len(it.givers) == 1:
-        givers = f"all from {_party(it.givers[0], it.flavor, names)}"
+def _taken(balance: Balance, taker: Side, names: Names) -> str:
+    givers = _parties(balance.givers, lambda who, amount: f"{amount} from {who}", balance, names)
+    if len(balance.givers) == 1:
+        givers = f"all from {_party(balance.givers[0], balance.flavor, names)}"
     match taker.party:
         case Party.TEAM if names.is_new(taker.team):
-            return f"{names.team(taker.team)} is new and gets {names.units(it.flavor, taker.amount)}: {givers}."
+            return f"{names.team(taker.team)} is new and gets {names.units(balance.flavor, taker.amount)}: {givers}."
         case Party.TEAM:
-            return f"{names.team(taker.team)} gets {names.units(it.flavor, taker.amount, 'more')}: {givers}."
+            return f"{names.team(taker.team)} gets {names.units(balance.flavor, taker.amount, 'more')}: {givers}."
         case Party.POOL:
-            return (
-                f"{names.units(it.flavor, taker.amount)} are guaranteed to nobody any more and open to all: {givers}."
-            )
+            return f"{names.units(balance.flavor, taker.amount)} are guaranteed to nobody any more and open to all: {givers}."
         case _:
-            return f"{names.units(it.flavor, taker.amount)} go with {names.hardware(it.flavor)}: {givers}."
+            return f"{names.units(balance.flavor, taker.amount)} go with {names.hardware(balance.flavor)}: {givers}."
 
 
-def _given(it: Balance, giver: Side, names: Names) -> str:
-    takers = _parties(it.takers, lambda who, amount: f"{amount} to {who}", it, names)
-    amount = names.units(it.flavor, giver.amount)
+def _given(balance: Balance, giver: Side, names: Names) -> str:
+    takers = _parties(balance.takers, lambda who, amount: f"{amount} to {who}", balance, names)
+    amount = names.units(balance.flavor, giver.amount)
     match giver.party:
         case Party.TEAM if names.is_gone(giver.team):
             return f"{names.team(giver.team)} is gone and leaves {amount}: {takers}."
@@ -123,16 +122,16 @@ def _given(it: Balance, giver: Side, names: Names) -> str:
         case Party.POOL:
             return f"The free pool gives {amount}: {takers}."
         case _:
-            return f"{amount} come with {names.hardware(it.flavor)}: {takers}."
+            return f"{amount} come with {names.hardware(balance.flavor)}: {takers}."
 
 
-def _parties(sides: Sequence[Side], say: Callable[[str, str], str], it: Balance, names: Names) -> str:
+def _parties(sides: Sequence[Side], say: Callable[[str, str], str], balance: Balance, names: Names) -> str:
     """Each with its amount; of many the largest, and the rest together, so that the sum can be read."""
     shown, rest = sides, sides[:0]
     if len(sides) > MOST_PARTIES:
         by_size = sorted(sides, key=lambda side: -side.amount)
         shown, rest = by_size[:MOST_PARTIES], by_size[MOST_PARTIES:]
-    said = [say(_party(side, it.flavor, names), f"{side.amount:,}") for side in shown]
+    said = [say(_party(side, balance.flavor, names), f"{side.amount:,}") for side in shown]
     if rest:
         said.append(say(f"{len(rest):,} more", f"{sum(side.amount for side in rest):,}"))
     return ", ".join(said)
@@ -160,7 +159,7 @@ def _party(side: Side, flavor: str, names: Names) -> str:
 
 def _without_guarantee(difference: Difference, names: Names) -> Iterator[str]:
     """Teams that come or go without a balance that names them: they are guaranteed nothing, or of flavors that are counted anew."""
-    named = {side.team for it in difference.balances for side in (*it.takers, *it.givers)}
+    named = {side.team for balance in difference.balances for side in (*balance.takers, *balance.givers)}
     for team in difference.changed_teams:
         if team not in named and names.is_new(team):
             yield f"{names.team(team)} is new; nobody gives anything for it."

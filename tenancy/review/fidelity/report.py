@@ -17,9 +17,9 @@ def markdown(plan: Plan, found: list[Verdict]) -> str:
         "| scheduler | promise | kept | for | how |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for it in found:
+    for verdict in found:
         lines.append(
-            f"| {it.scheduler} | {it.promise} | {it.level} | {subjects_text(it)} | {it.how.replace('|', '/')} |"
+            f"| {verdict.scheduler} | {verdict.promise} | {verdict.level} | {subjects_text(verdict)} | {verdict.how.replace('|', '/')} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -32,4 +32,6 @@ Case = tuple[Level, str]
 
 def weighted(plan: Plan) -> bool:
     """Whether the agreement gives anybody another weight than the default."""
-    return bool(({it.weight for it in plan.teams} | {it.weight for it in plan.departments}) - {1000})
+    return bool(
+        ({team.weight for team in plan.teams} | {department.weight for department in plan.departments}) - {1000}
+    )

@@ -61,7 +61,7 @@ class Adoption:
         return {
             "agreement": self.text,
             "owners_unknown": self.owners_unknown,
-            "unsaid": [it.as_json() for it in self.unsaid],
+            "unsaid": [difference.as_json() for difference in self.unsaid],
             "new": list(self.new),
             "skipped": list(self.skipped),
         }
@@ -80,9 +80,9 @@ def adopt(
     every = list(objects)
     given = by_reference(every)
     draft = _draft(given, cohort)
-    for it in every:
-        if is_configuration(it):
-            kueue.configured(draft, it)
+    for entry in every:
+        if is_configuration(entry):
+            kueue.configured(draft, entry)
     if unknown := [name for name in shapes or () if name not in draft.flavors]:
         raise NothingThere(f"--nodes {unknown[0]}: there is no such flavor; there are {', '.join(draft.flavors)}")
     for name, shape in (shapes or {}).items():
@@ -130,18 +130,20 @@ def _hold(draft: Draft, name: str, shape: Shape) -> None:
 
 
 def _skipped(objects: Iterable[Object]) -> list[str]:
-    return [reference(it) for it in objects if not is_read(it) and not is_configuration(it)]
+    return [reference(entry) for entry in objects if not is_read(entry) and not is_configuration(entry)]
 
 
 def _comments(draft: Draft, plan: Plan, there: Mapping[str, Shape]) -> dict[tuple[str, ...], str]:
     """Beside each flavor what its number of nodes is from."""
     comments: dict[tuple[str, ...], str] = {}
-    for it in plan.flavors:
-        found = there.get(it.name)
+    for flavor in plan.flavors:
+        found = there.get(flavor.name)
         if found is None:
-            comments["flavors", it.name] = f"the quotas come to {it.count(it.capacity)}; the nodes are a guess"
-        elif found.nodes * found.units != it.capacity:
-            comments["flavors", it.name] = (
-                f"the quotas come to {it.count(it.capacity)}; the cluster has {found.nodes} nodes of {found.units}"
+            comments["flavors", flavor.name] = (
+                f"the quotas come to {flavor.count(flavor.capacity)}; the nodes are a guess"
+            )
+        elif found.nodes * found.units != flavor.capacity:
+            comments["flavors", flavor.name] = (
+                f"the quotas come to {flavor.count(flavor.capacity)}; the cluster has {found.nodes} nodes of {found.units}"
             )
     return comments

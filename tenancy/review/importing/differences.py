@@ -53,7 +53,11 @@ def rendered(plan: Plan, given: Mapping[str, Object]) -> dict[str, Object]:
     if kai.API_VERSION.partition("/")[0] in groups:
         made += kai.objects(plan)
     for team in plan.teams:
-        made += [access.namespace(plan, team, it) for it in team.namespaces if f"Namespace/{it}" in given]
+        made += [
+            access.namespace(plan, team, namespace)
+            for namespace in team.namespaces
+            if f"Namespace/{namespace}" in given
+        ]
     return {reference(body): body for body in made}
 
 
@@ -98,20 +102,20 @@ def _matters(name: str, body: Object, trees: tuple[Forest, Forest]) -> str:
 
 
 def _summary(body: Object) -> Any:
-    return spec_of(body) or {key: it for key, it in body.items() if key not in ("apiVersion", "kind", "metadata")}
+    return spec_of(body) or {key: value for key, value in body.items() if key not in ("apiVersion", "kind", "metadata")}
 
 
 # --- one object -------------------------------------------------------------------------------------------------------
 
 
 def _object(name: str, given: Object, wanted: Object, trees: tuple[Forest, Forest]) -> Iterator[Difference]:
-    for it in _fields(name, given, wanted, trees):
-        if it.fate is Fate.KEPT and owners.goes(given, _steps(it.path)):
-            default = DEFAULTS.get((kind_of(given), it.path))
+    for difference in _fields(name, given, wanted, trees):
+        if difference.fate is Fate.KEPT and owners.goes(given, _steps(difference.path)):
+            default = DEFAULTS.get((kind_of(given), difference.path))
             fate = Fate.DROPPED if default is None else Fate.CHANGED
-            yield replace(it, fate=fate, becomes=default, why=OF_KUBECTL)
+            yield replace(difference, fate=fate, becomes=default, why=OF_KUBECTL)
         else:
-            yield it
+            yield difference
 
 
 def _steps(path: str) -> tuple[str, ...]:
@@ -139,18 +143,18 @@ def _metadata(name: str, given: Object, wanted: Object) -> Iterator[Difference]:
     for key, value in given["metadata"].items():
         if key in ("labels", "annotations"):
             made = wanted["metadata"].get(key) or {}
-            for it, text in (value or {}).items() if isinstance(value, Mapping) else ():
-                if it in WRITING or made.get(it) == text or (namespace and it not in made):
+            for entry, text in (value or {}).items() if isinstance(value, Mapping) else ():
+                if entry in WRITING or made.get(entry) == text or (namespace and entry not in made):
                     continue
-                fate = Fate.CHANGED if it in made else Fate.KEPT
-                yield Difference(name, f"metadata.{key}[{it}]", text, fate, made.get(it))
+                fate = Fate.CHANGED if entry in made else Fate.KEPT
+                yield Difference(name, f"metadata.{key}[{entry}]", text, fate, made.get(entry))
         elif key not in OF_THE_SERVER and value and not namespace:
             yield Difference(name, f"metadata.{key}", value, Fate.KEPT)
     for key in ("labels", "annotations"):
         there = given["metadata"].get(key) or {}
-        for it, text in (wanted["metadata"].get(key) or {}).items():
-            if it not in there and it != AGREEMENT_LABEL and not namespace:
-                yield Difference(name, f"metadata.{key}[{it}]", None, Fate.ADDED, text)
+        for item, text in (wanted["metadata"].get(key) or {}).items():
+            if item not in there and item != AGREEMENT_LABEL and not namespace:
+                yield Difference(name, f"metadata.{key}[{item}]", None, Fate.ADDED, text)
 
 
 def _leaf(name: str, kind: str, change: Change) -> Difference:

@@ -41,7 +41,7 @@ class _Queue:
     children: list[_Queue] = field(default_factory=list)
 
     def child(self, base: str) -> _Queue | None:
-        return next((it for it in self.children if it.base == base), None)
+        return next((queue for queue in self.children if queue.base == base), None)
 
 
 @dataclass
@@ -58,7 +58,7 @@ class _Team:
         kept = max(self.reserved.quota, 0) if self.reserved else 0
         places = [*self.node.children, *(self.reserved.children if self.reserved else ())]
         prods = (self.regular.base + names.PROD_SUFFIX, self.regular.base + names.PROD_SUFFIX + names.SHARED_SUFFIX)
-        prod = sum(max(it.quota, 0) for it in places if it.base in prods)
+        prod = sum(max(place.quota, 0) for place in places if place.base in prods)
         borrowable = None if self.node.limit == UNLIMITED else max(self.node.limit - lent, 0)
         return ShareDraft(lent + kept, lent, borrowable, min(prod, lent + kept))
 
@@ -86,7 +86,7 @@ def read(objects: Mapping[str, Object]) -> Draft:
         of_team = {flavor: teams[name] for flavor, teams in found.items() if name in teams}
         first = next(iter(of_team.values()))
         draft.teams[name] = TeamDraft(
-            shares={it: of_team[it].share() if it in of_team else NOTHING for it in draft.flavors},
+            shares={flavor: of_team[flavor].share() if flavor in of_team else NOTHING for flavor in draft.flavors},
             display_name=_shown(first.regular.body, next(iter(of_team))),
             department=first.department,
             weight=first.node.weight,
@@ -101,45 +101,45 @@ def also(draft: Draft, objects: Mapping[str, Object]) -> None:
         other = read(objects)
     except NothingThere:
         return
-    draft.sharing |= {key: it for key, it in other.sharing.items() if key not in draft.sharing}
+    draft.sharing |= {key: value for key, value in other.sharing.items() if key not in draft.sharing}
     for name, team in draft.teams.items():
         if name in other.teams and team.weight == 1000:
             draft.teams[name] = replace(team, weight=other.teams[name].weight)
-    for name, it in draft.departments.items():
-        if name in other.departments and it.weight == 1000:
-            draft.departments[name] = replace(it, weight=other.departments[name].weight)
-    draft.left |= {name: it for name, it in other.left.items() if name.startswith("Queue/")}
+    for name, department_draft in draft.departments.items():
+        if name in other.departments and department_draft.weight == 1000:
+            draft.departments[name] = replace(department_draft, weight=other.departments[name].weight)
+    draft.left |= {name: value for name, value in other.left.items() if name.startswith("Queue/")}
 
 
 def _cluster(objects: Mapping[str, Object]) -> str:
     """Queues do not name their cluster, but for the agreement's label."""
-    named = [label for it in objects.values() if (label := labels_of(it).get(AGREEMENT_LABEL))]
+    named = [label for entry in objects.values() if (label := labels_of(entry).get(AGREEMENT_LABEL))]
     return max(named, key=named.count) if named else DEFAULT_CLUSTER
 
 
 def _flavor_name(pool: str | None, bodies: list[Object], *, alone: bool) -> str:
     """After the root `shared-<flavor>`, else after the pool."""
     if not alone:
-        for it in bodies:
-            name = it["metadata"]["name"]
-            if name.startswith(names.SHARED + "-") and not spec_of(it).get("parentQueue"):
+        for body in bodies:
+            name = body["metadata"]["name"]
+            if name.startswith(names.SHARED + "-") and not spec_of(body).get("parentQueue"):
                 return str(name.removeprefix(names.SHARED + "-"))
     return pool or ONLY_FLAVOR
 
 
 def _read_pool(draft: Draft, flavor: str, pool: str | None, bodies: list[Object], *, several: bool) -> dict[str, _Team]:
     """Adds the flavor and its departments; returns its teams."""
-    of_cpus = all(_number(it, "gpu", "quota") == 0 for it in bodies) and any(
-        _number(it, "cpu", "quota") > 0 for it in bodies
+    of_cpus = all(_number(body, "gpu", "quota") == 0 for body in bodies) and any(
+        _number(body, "cpu", "quota") > 0 for body in bodies
     )
     suffix = f"-{flavor}" if several else ""
-    queues = {it["metadata"]["name"]: _queue(it, suffix, of_cpus=of_cpus) for it in bodies}
+    queues = {body["metadata"]["name"]: _queue(body, suffix, of_cpus=of_cpus) for body in bodies}
     roots: list[_Queue] = []
-    for it in queues.values():
-        parent = queues.get(str(spec_of(it.body).get("parentQueue")))
-        (parent.children if parent else roots).append(it)
+    for queue in queues.values():
+        parent = queues.get(str(spec_of(queue.body).get("parentQueue")))
+        (parent.children if parent else roots).append(queue)
     teams, shared = _apart(draft, flavor, roots)
-    lent = sum(max(it.node.quota, 0) for it in teams.values())
+    lent = sum(max(team.node.quota, 0) for team in teams.values())
     top = shared.limit if shared and shared.limit != UNLIMITED else shared.quota if shared else 0
     draft.flavors[flavor] = FlavorDraft(
         unit="cpu" if of_cpus else "gpu",
@@ -153,28 +153,30 @@ def _read_pool(draft: Draft, flavor: str, pool: str | None, bodies: list[Object]
 
 def _apart(draft: Draft, flavor: str, roots: list[_Queue]) -> tuple[dict[str, _Team], _Queue | None]:
     """The teams of a pool, and the root that is shared."""
-    shared = next((it for it in roots if it.base == names.SHARED), None)
+    shared = next((queue for queue in roots if queue.base == names.SHARED), None)
     ours = shared is not None
     kept = {
-        it.base.removesuffix(names.NEVER_LENT_SUFFIX): it for it in roots if it.base.endswith(names.NEVER_LENT_SUFFIX)
+        queue.base.removesuffix(names.NEVER_LENT_SUFFIX): queue
+        for queue in roots
+        if queue.base.endswith(names.NEVER_LENT_SUFFIX)
     }
-    others = [it for it in roots if it is not shared and not (ours and it in kept.values())]
+    others = [queue for queue in roots if queue is not shared and not (ours and queue in kept.values())]
     if shared is None and len(others) == 1 and others[0].children:
         shared, others = others[0], []
         draft.left[f"Queue/{shared.name}"] = f"in an agreement the root is called {names.SHARED}"
     teams: dict[str, _Team] = {}
-    for it in (*(shared.children if shared else ()), *others):
-        if team := _team(it, None):
+    for child in (*(shared.children if shared else ()), *others):
+        if team := _team(child, None):
             teams[team.regular.base] = team
             continue
-        department = draft.departments.get(it.base)
+        department = draft.departments.get(child.base)
         if department is None:
-            draft.departments[it.base] = DepartmentDraft(_shown(it.body, flavor), it.weight)
-        for found in _in_department(it, it.base):
+            draft.departments[child.base] = DepartmentDraft(_shown(child.body, flavor), child.weight)
+        for found in _in_department(child, child.base):
             teams[found.regular.base] = found
-    for name, it in kept.items():
+    for name, value in kept.items():
         if ours and name in teams:
-            teams[name].reserved = it
+            teams[name].reserved = value
     return teams, shared
 
 
@@ -189,11 +191,11 @@ def _team(queue: _Queue, department: str | None) -> _Team | None:
 
 
 def _in_department(queue: _Queue, department: str) -> Iterator[_Team]:
-    for it in queue.children:
-        if team := _team(it, department):
+    for child in queue.children:
+        if team := _team(child, department):
             yield team
         else:
-            yield from _in_department(it, department)
+            yield from _in_department(child, department)
 
 
 def _queue(body: Object, suffix: str, *, of_cpus: bool) -> _Queue:
@@ -239,7 +241,7 @@ def _rest(draft: Draft, objects: Mapping[str, Object]) -> None:
             parameters = usage.get("usageParams")
             said = parameters if isinstance(parameters, Mapping) else {}
             times = {"half_life": said.get("halfLifePeriod"), "sampling_interval": said.get("fetchInterval")}
-            draft.sharing["usage"] = {key: it for key, it in times.items() if it}
+            draft.sharing["usage"] = {key: time for key, time in times.items() if time}
         elif body["kind"] == "Queue" and body["metadata"]["name"].startswith(names.SHARED):
             for key, field_name in (
                 ("preempt_min_runtime", "preemptMinRuntime"),

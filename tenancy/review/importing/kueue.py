@@ -38,14 +38,14 @@ def read(objects: Mapping[str, Object], cohort: str | None) -> Draft:
     trees = forest(objects.values())
     root = _root(trees, cohort)
     draft = Draft(root.name if root.kind == "Cohort" else DEFAULT_CLUSTER)
-    single = [it for it in trees.roots if it.kind == "ClusterQueue"]
+    single = [node for node in trees.roots if node.kind == "ClusterQueue"]
     nodes = [*(root.below() if root.kind == "Cohort" else ()), *single]
-    for it in trees.circular:
-        draft.left[it.reference] = "the Cohorts above it lead back to it, so Kueue admits nothing there"
-    for it in trees.roots:
-        if it.kind == "Cohort" and it is not root:
-            for node in it.below():
-                draft.left[node.reference] = f"it is of another tree; read that one with --cohort {it.name}"
+    for item in trees.circular:
+        draft.left[item.reference] = "the Cohorts above it lead back to it, so Kueue admits nothing there"
+    for entry in trees.roots:
+        if entry.kind == "Cohort" and entry is not root:
+            for node in entry.below():
+                draft.left[node.reference] = f"it is of another tree; read that one with --cohort {entry.name}"
     _hardware(draft, objects, nodes)
     teams = _teams(draft, root if root.kind == "Cohort" else None, single)
     _pool(draft, nodes, teams)
@@ -56,16 +56,16 @@ def read(objects: Mapping[str, Object], cohort: str | None) -> Draft:
 
 
 def _root(trees: Forest, cohort: str | None) -> Node:
-    cohorts = [it for it in trees.roots if it.kind == "Cohort"]
+    cohorts = [node for node in trees.roots if node.kind == "Cohort"]
     if cohort is not None:
-        for it in cohorts:
-            if it.name == cohort:
-                return it
-        known = ", ".join(sorted(it.name for it in cohorts)) or "none"
+        for entry in cohorts:
+            if entry.name == cohort:
+                return entry
+        known = ", ".join(sorted(node.name for node in cohorts)) or "none"
         raise NothingThere(f"--cohort {cohort}: there is no root Cohort of that name; there are {known}")
-    queues = Counter({it.name: sum(node.kind == "ClusterQueue" for node in it.below()) for it in cohorts})
+    queues = Counter({cohort.name: sum(node.kind == "ClusterQueue" for node in cohort.below()) for cohort in cohorts})
     if cohorts:
-        return max(cohorts, key=lambda it: queues[it.name])
+        return max(cohorts, key=lambda node: queues[node.name])
     if not trees.roots:
         raise NothingThere("there is no ClusterQueue and no Cohort to read an agreement from")
     return trees.roots[0]
@@ -76,16 +76,16 @@ def _root(trees: Forest, cohort: str | None) -> Node:
 
 def _hardware(draft: Draft, objects: Mapping[str, Object], nodes: list[Node]) -> None:
     """The flavors that somebody owns some of, in the order they are tried, and the topologies they name."""
-    bodies = {it["metadata"]["name"]: it for it in objects.values() if it["kind"] == "ResourceFlavor"}
-    topologies = {name: it for name, it in objects.items() if name.startswith("Topology/")}
+    bodies = {entry["metadata"]["name"]: entry for entry in objects.values() if entry["kind"] == "ResourceFlavor"}
+    topologies = {name: value for name, value in objects.items() if name.startswith("Topology/")}
     for body in topologies.values():
         if (levels := levels_of(body)) is not None:
             draft.topologies[body["metadata"]["name"]] = levels
     hosts = draft.cluster + HOSTS_SUFFIX
-    others = {spec_of(it).get("topologyName") for it in bodies.values()} - {hosts, None}
+    others = {spec_of(body).get("topologyName") for body in bodies.values()} - {hosts, None}
     if draft.topologies.get(hosts) == (HOSTNAME,) and others:
         del draft.topologies[hosts]  # made by itself, for flavors that name none
-    queues = [it for it in nodes if it.kind == "ClusterQueue"]
+    queues = [node for node in nodes if node.kind == "ClusterQueue"]
     for name in flavors_of([*queues, *nodes]):
         counted = _counted(name, nodes)
         if counted is None:
@@ -100,7 +100,7 @@ def _hardware(draft: Draft, objects: Mapping[str, Object], nodes: list[Node]) ->
             cpu=1000 if unit == "cpu" else _ratio(nodes, (name, resource), (name, "cpu"), 1000),
             memory=_ratio(nodes, (name, resource), (name, "memory"), 1),
             node_labels=_node_labels(
-                name, spec, taken=any(it.node_labels == ANY_NODE for it in draft.flavors.values())
+                name, spec, taken=any(flavor_draft.node_labels == ANY_NODE for flavor_draft in draft.flavors.values())
             ),
             taints=tuple(_taints(spec)),
             topology=topology if topology in draft.topologies else None,
@@ -118,9 +118,11 @@ def _counted(flavor: str, nodes: list[Node]) -> tuple[Unit, str] | None:
         for (name, resource), row in node.rows.items():
             if name == flavor and row.nominal:
                 owned[resource] += floor(row.nominal)
-    devices = {it: owned[it] for it in owned if (it == GPU or it.startswith(SLICE)) and owned[it] >= 1}
+    devices = {
+        entry: owned[entry] for entry in owned if (entry == GPU or entry.startswith(SLICE)) and owned[entry] >= 1
+    }
     if devices:
-        resource = max(devices, key=lambda it: devices[it])
+        resource = max(devices, key=lambda device: devices[device])
         return ("gpu" if resource == GPU else "slice"), resource
     return ("cpu", "cpu") if owned["cpu"] >= 1 else None
 
@@ -132,28 +134,35 @@ def _ratio(nodes: list[Node], unit: Pair, other: Pair, scale: int) -> int | None
         units, amount = node.nominal(unit), node.nominal(other)
         if units > 0 and (ratio := floor(amount * scale / units)) > 0:
             seen[ratio] += floor(units)
-    return max(seen, key=lambda it: (seen[it], it)) if seen else None
+    return max(seen, key=lambda entry: (seen[entry], entry)) if seen else None
 
 
 def _node_labels(name: str, spec: Object, *, taken: bool) -> Mapping[str, str]:
     """As they stand there. A flavor without labels is for any node; what every node carries says that, once."""
     labels = spec.get("nodeLabels")
-    if labels and isinstance(labels, Mapping) and all(isinstance(it, str) for it in labels.values()):
+    if labels and isinstance(labels, Mapping) and all(isinstance(label, str) for label in labels.values()):
         return {} if labels == {FLAVOR_LABEL: name} else dict(labels)
     return {} if taken else ANY_NODE
 
 
 def _taints(spec: Object) -> Iterator[Mapping[str, str]]:
     """Tolerations of a taint of one value; others stand for many taints, which the agreement has no word for."""
-    for it in spec.get("tolerations") or ():
-        known = isinstance(it, Mapping) and it.keys() <= {"key", "operator", "value", "effect"}
-        if known and it.get("operator", "Equal") == "Equal" and it.get("key") and it.get("effect"):
-            yield {"key": it["key"], "value": it.get("value", ""), "effect": it["effect"]}
+    for toleration in spec.get("tolerations") or ():
+        known = isinstance(toleration, Mapping) and toleration.keys() <= {"key", "operator", "value", "effect"}
+        if (
+            known
+            and toleration.get("operator", "Equal") == "Equal"
+            and toleration.get("key")
+            and toleration.get("effect")
+        ):
+            yield {"key": toleration["key"], "value": toleration.get("value", ""), "effect": toleration["effect"]}
 
 
 def levels_of(body: Object) -> tuple[str, ...] | None:
     levels = spec_of(body).get("levels")
-    labels = [str(it["nodeLabel"]) for it in levels or () if isinstance(it, Mapping) and it.get("nodeLabel")]
+    labels = [
+        str(level["nodeLabel"]) for level in levels or () if isinstance(level, Mapping) and level.get("nodeLabel")
+    ]
     return tuple(labels) or None
 
 
@@ -172,8 +181,8 @@ def _teams(draft: Draft, root: Node | None, single: list[Node]) -> dict[str, lis
         draft.departments[child.name] = DepartmentDraft(
             annotation(child.body, DISPLAY_NAME) if child.body else None, _weight(child)
         )
-    for it in single:
-        found[it.name] = (None, [it])
+    for entry in single:
+        found[entry.name] = (None, [entry])
     for name in found.keys() & draft.departments.keys():  # a team may not be called as a department
         del draft.departments[name]
         draft.left[f"Cohort/{name}"] = f"a department cannot have the name of team {name}"
@@ -186,7 +195,7 @@ def _teams(draft: Draft, root: Node | None, single: list[Node]) -> dict[str, lis
 
 def _is_team(cohort: Node) -> bool:
     """A Cohort with a regular queue of its own name and a prod queue, and nothing else."""
-    return sorted(it.reference for it in cohort.children) == [
+    return sorted(node.reference for node in cohort.children) == [
         f"ClusterQueue/{cohort.name}",
         f"ClusterQueue/{cohort.name}{PROD_SUFFIX}",
     ]
@@ -216,9 +225,12 @@ def _guarantee_on(draft: Draft, nodes: list[Node]) -> str:
 
 def _team(draft: Draft, node: Node, department: str | None, *, alone: bool) -> TeamDraft:
     queues = node.children or [node]
-    regular = next(it for it in queues if it.name == node.name)
+    regular = next(queue for queue in queues if queue.name == node.name)
     return TeamDraft(
-        shares={name: _share(node, (name, it.resource), alone=alone) for name, it in draft.flavors.items()},
+        shares={
+            name: _share(node, (name, flavor_draft.resource), alone=alone)
+            for name, flavor_draft in draft.flavors.items()
+        },
         display_name=annotation(regular.body, DISPLAY_NAME) if regular.body else None,
         department=department,
         weight=_weight(node),
@@ -227,8 +239,8 @@ def _team(draft: Draft, node: Node, department: str | None, *, alone: bool) -> T
 
 def _share(node: Node, pair: Pair, *, alone: bool) -> ShareDraft:
     """`alone`: in no Cohort, where there is nothing to lend or borrow."""
-    prod = sum(floor(it.nominal(pair)) for it in node.children if it.name == node.name + PROD_SUFFIX)
-    guaranteed = sum(floor(it.nominal(pair)) for it in node.below())
+    prod = sum(floor(child.nominal(pair)) for child in node.children if child.name == node.name + PROD_SUFFIX)
+    guaranteed = sum(floor(entry.nominal(pair)) for entry in node.below())
     row = node.rows.get(pair)
     lending = guaranteed if row is None or row.lending is None else floor(row.lending)
     borrowing = None if row is None or row.borrowing is None else max(floor(row.borrowing), 0)
@@ -241,9 +253,9 @@ def _share(node: Node, pair: Pair, *, alone: bool) -> ShareDraft:
 
 def _pool(draft: Draft, nodes: list[Node], teams: Mapping[str, list[Node]]) -> None:
     """What stands on nodes of the tree that are no team's, the root first of all."""
-    owned = {it.reference for group in teams.values() for it in group}
+    owned = {node.reference for group in teams.values() for node in group}
     for name, flavor in draft.flavors.items():
-        pool = sum(floor(it.nominal((name, flavor.resource))) for it in nodes if it.reference not in owned)
+        pool = sum(floor(node.nominal((name, flavor.resource))) for node in nodes if node.reference not in owned)
         draft.flavors[name] = replace(flavor, pool=max(pool, 0))
 
 
@@ -259,10 +271,10 @@ def _weight(node: Node) -> int:
 
 def _sharing(draft: Draft, nodes: list[Node]) -> None:
     """What the objects show of it: weights are written where Kueue shares fairly, scopes where usage counts."""
-    if any(_weight(it) != 1000 for it in nodes):
+    if any(_weight(node) != 1000 for node in nodes):
         draft.sharing["policy"] = "fair"
-    scopes = [spec_of(it.body or {}).get("admissionScope") for it in nodes]
-    if any(isinstance(it, Mapping) and it.get("admissionMode") == USAGE_MODE for it in scopes):
+    scopes = [spec_of(node.body or {}).get("admissionScope") for node in nodes]
+    if any(isinstance(scope, Mapping) and scope.get("admissionMode") == USAGE_MODE for scope in scopes):
         draft.sharing["usage"] = {}
 
 
@@ -279,7 +291,7 @@ def configured(draft: Draft, configuration: Object) -> None:
             "sampling_interval": usage.get("usageSamplingInterval"),
             "resource_weights": weights,
         }
-        draft.sharing["usage"] = {key: it for key, it in said.items() if it}
+        draft.sharing["usage"] = {key: value for key, value in said.items() if value}
 
 
 def _priorities(draft: Draft, objects: Mapping[str, Object]) -> None:
@@ -291,15 +303,15 @@ def _priorities(draft: Draft, objects: Mapping[str, Object]) -> None:
 def _namespaces(draft: Draft, objects: Mapping[str, Object], teams: Mapping[str, list[Node]]) -> None:
     """The label that most queues select by, and each team's namespaces: those with LocalQueues of one team only."""
     keys: Counter[str] = Counter()
-    team_of = {it.name: name for name, nodes in teams.items() for it in nodes if it.kind == "ClusterQueue"}
+    team_of = {node.name: name for name, nodes in teams.items() for node in nodes if node.kind == "ClusterQueue"}
     for owner, nodes in teams.items():
-        for it in nodes:
-            selector = spec_of(it.body or {}).get("namespaceSelector")
+        for entry in nodes:
+            selector = spec_of(entry.body or {}).get("namespaceSelector")
             match = selector.get("matchLabels") if isinstance(selector, Mapping) else None
             labels = match if isinstance(match, Mapping) else {}
             keys.update(key for key, value in labels.items() if value == owner)
     if keys:
-        draft.team_label = max(keys, key=lambda it: keys[it])
+        draft.team_label = max(keys, key=lambda key: keys[key])
     of_namespace: dict[str, set[str | None]] = {}
     for body in objects.values():
         if body["kind"] == "LocalQueue":

@@ -50,8 +50,8 @@ def _opened(document: Any, where: str) -> Iterator[Object]:
     if not isinstance(kind, str) or not isinstance(version, str):
         raise NotObjects(f"{where} holds something without kind and apiVersion: it is no Kubernetes object")
     if kind.endswith("List") and isinstance(document.get("items"), list):
-        for it in document["items"]:
-            yield from _opened({"kind": kind.removesuffix("List"), "apiVersion": version, **it}, where)
+        for item in document["items"]:
+            yield from _opened({"kind": kind.removesuffix("List"), "apiVersion": version, **item}, where)
         return
     if kind == "ConfigMap" and "controller_manager_config.yaml" in (document.get("data") or {}):
         yield from parse(str(document["data"]["controller_manager_config.yaml"]), where)
@@ -64,11 +64,14 @@ def _opened(document: Any, where: str) -> Iterator[Object]:
         raise NotObjects(f"{where} holds a {kind} without a name")
     if not isinstance(metadata.get("namespace", ""), str):
         raise NotObjects(f"{where}: the namespace of {kind}/{metadata['name']} is no text")
-    tables = {"spec": document.get("spec"), **{f"metadata.{it}": metadata.get(it) for it in ("labels", "annotations")}}
-    for path, it in tables.items():
-        if it is not None and not isinstance(it, Mapping):
+    tables = {
+        "spec": document.get("spec"),
+        **{f"metadata.{entry}": metadata.get(entry) for entry in ("labels", "annotations")},
+    }
+    for path, table in tables.items():
+        if table is not None and not isinstance(table, Mapping):
             raise NotObjects(f"{where}: {path} of {kind}/{metadata['name']} is no table")
-        if path != "spec" and not all(isinstance(text, str) for text in (it or {}).values()):
+        if path != "spec" and not all(isinstance(text, str) for text in (table or {}).values()):
             raise NotObjects(f"{where}: {path} of {kind}/{metadata['name']} holds something else than text")
     yield document
 
@@ -99,10 +102,12 @@ def modern(body: Object) -> Object:
             if "cohort" in spec:
                 spec["cohortName"] = spec.pop("cohort")
             if checks := spec.pop("admissionChecks", None):
-                spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": it} for it in checks]}
+                spec["admissionChecksStrategy"] = {"admissionChecks": [{"name": check} for check in checks]}
             if isinstance(fungible := spec.get("flavorFungibility"), Mapping):
                 old = ("Borrow", "Preempt")
-                spec["flavorFungibility"] = {key: "MayStopSearch" if it in old else it for key, it in fungible.items()}
+                spec["flavorFungibility"] = {
+                    key: "MayStopSearch" if value in old else value for key, value in fungible.items()
+                }
         case "Cohort" if "parent" in spec:
             spec["parentName"] = spec.pop("parent")
     return {**body, "apiVersion": kueue.API_VERSION, **({"spec": spec} if "spec" in body else {})}

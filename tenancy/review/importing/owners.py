@@ -24,7 +24,7 @@ def known(body: Object) -> bool:
 def goes(body: Object, path: tuple[str, ...]) -> bool:
     """Whether a field is nobody's but one's whose fields are taken over."""
     managers = list(_managers(body, path))
-    return bool(managers) and all(it.startswith(TAKEN_OVER) for it in managers)
+    return bool(managers) and all(manager.startswith(TAKEN_OVER) for manager in managers)
 
 
 def _managers(body: Object, path: tuple[str, ...]) -> Iterator[str]:

@@ -52,7 +52,7 @@ class Node:
 
     def subtree(self, pair: Pair) -> Fraction:
         """What it owns with all below it, as `quota.tree` counts it."""
-        return self.nominal(pair) + sum((it.lent(pair) for it in self.children), Fraction(0))
+        return self.nominal(pair) + sum((node.lent(pair) for node in self.children), Fraction(0))
 
     def lent(self, pair: Pair) -> Fraction:
         """What of that its parent counts."""
@@ -61,8 +61,8 @@ class Node:
     def below(self) -> Iterator[Node]:
         """Itself and everything under it, parents first."""
         yield self
-        for it in self.children:
-            yield from it.below()
+        for node in self.children:
+            yield from node.below()
 
 
 @dataclass(frozen=True)
@@ -74,20 +74,20 @@ class Forest:
     circular: Sequence[Node]
 
     def total(self, pair: Pair) -> Fraction:
-        return sum((it.nominal(pair) for it in self.nodes.values()), Fraction(0))
+        return sum((node.nominal(pair) for node in self.nodes.values()), Fraction(0))
 
 
 def forest(objects: Iterable[Object]) -> Forest:
-    nodes = {it.reference: it for it in map(_node, objects) if it}
-    for it in [*nodes.values()]:
-        if it.parent:
-            nodes.setdefault(f"Cohort/{it.parent}", Node("Cohort", it.parent, None, {}, None))
-    for it in nodes.values():
-        if it.parent:
-            nodes[f"Cohort/{it.parent}"].children.append(it)
-    roots = [it for it in nodes.values() if it.parent is None]
-    reached = {it.reference for root in roots for it in root.below()}
-    return Forest(roots, nodes, [it for name, it in nodes.items() if name not in reached])
+    nodes = {node.reference: node for node in map(_node, objects) if node}
+    for item in [*nodes.values()]:
+        if item.parent:
+            nodes.setdefault(f"Cohort/{item.parent}", Node("Cohort", item.parent, None, {}, None))
+    for entry in nodes.values():
+        if entry.parent:
+            nodes[f"Cohort/{entry.parent}"].children.append(entry)
+    roots = [node for node in nodes.values() if node.parent is None]
+    reached = {node.reference for root in roots for node in root.below()}
+    return Forest(roots, nodes, [node for name, node in nodes.items() if name not in reached])
 
 
 def _node(body: Object) -> Node | None:
@@ -95,7 +95,7 @@ def _node(body: Object) -> Node | None:
         return None
     spec = spec_of(body)
     parent = spec.get("cohortName" if body["kind"] == "ClusterQueue" else "parentName")
-    rows = {pair: _row(it) for pair, it in raw_rows(spec).items()}
+    rows = {pair: _row(row) for pair, row in raw_rows(spec).items()}
     return Node(
         body["kind"], body["metadata"]["name"], parent if isinstance(parent, str) and parent else None, rows, body
     )
@@ -124,14 +124,16 @@ def flavors_of(nodes: Iterable[Node]) -> list[str]:
     before: dict[Pair, int] = defaultdict(int)
     order: dict[str, int] = {}
     for node in nodes:
-        names = [it["name"] for it in raw_flavors(spec_of(node.body or {}))]
+        names = [flavor["name"] for flavor in raw_flavors(spec_of(node.body or {}))]
         for place, name in enumerate(names):
             order.setdefault(name, len(order))
             for later in names[place + 1 :]:
                 before[name, later] += 1
     left, found = list(order), list[str]()
     while left:
-        first = min(left, key=lambda it: (sum(before[other, it] > before[it, other] for other in left), order[it]))
+        first = min(
+            left, key=lambda entry: (sum(before[other, entry] > before[entry, other] for other in left), order[entry])
+        )
         left.remove(first)
         found.append(first)
     return found
@@ -143,4 +145,4 @@ def _row(row: Mapping[str, Any]) -> Row:
 
 def _named(items: Any) -> list[Mapping[str, Any]]:
     found = items if isinstance(items, list) else []
-    return [it for it in found if isinstance(it, Mapping) and isinstance(it.get("name"), str)]
+    return [entry for entry in found if isinstance(entry, Mapping) and isinstance(entry.get("name"), str)]

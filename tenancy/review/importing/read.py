@@ -40,7 +40,9 @@ def _configuration(client: Client) -> list[Object]:
     try:
         found = listing.objects(client, "ConfigMap", namespace=namespace, fields=f"metadata.name={name}")
         texts = [
-            (it.get("data") or {}).get("controller_manager_config.yaml", "") for it in found if name_of(it) == name
+            (entry.get("data") or {}).get("controller_manager_config.yaml", "")
+            for entry in found
+            if name_of(entry) == name
         ]
         return [one for text in texts for one in parse(text, "Kueue's Configuration")]
     except (Unreadable, NotObjects):

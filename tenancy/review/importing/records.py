@@ -46,7 +46,7 @@ def bulk(plan: Plan, given: Mapping[str, Object], stack: Stack) -> dict[str, Any
         parent = _key("TenancyAgreement", NAME)
         if component:
             parent = _key(component, name)
-            if not any(it["name"] == parent for it in made):
+            if not any(entry["name"] == parent for entry in made):
                 made.append(_component(component, name, _key("TenancyAgreement", NAME)))
         made.append(_object(body, resource, parent))
     return {"nameTable": {PROVIDER: stack.provider}, "resources": made}

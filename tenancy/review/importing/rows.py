@@ -25,7 +25,7 @@ def quotas(name: str, given: Object, wanted: Object, trees: tuple[Forest, Forest
     yield from _groups(name, given["kind"], there, made, flavors)
     gone = dict.fromkeys(flavor["name"] for flavor in raw_flavors(there) if flavor["name"] not in flavors)
     for flavor in gone:
-        of_it = {resource: row for (it, resource), row in rows.items() if it == flavor}
+        of_it = {resource: row for (value, resource), row in rows.items() if value == flavor}
         if given["kind"] == "ClusterQueue" or any(not _is_none(row) for row in of_it.values()):
             yield Difference(name, f"{GROUPS}.flavors[{flavor}]", _plain(of_it), Fate.DROPPED)
     yield from _unknown(name, there)
@@ -79,7 +79,7 @@ def _implied(name: str, key: str, pair: Pair, wanted: Any, trees: tuple[Forest, 
 
 def _is_none(row: Mapping[str, Any]) -> bool:
     """Whether a Cohort's row says no more than none would."""
-    plain = {key: it for key, it in row.items() if key not in ("name", "nominalQuota")}
+    plain = {key: value for key, value in row.items() if key not in ("name", "nominalQuota")}
     return not plain and quantity(row.get("nominalQuota", 0)) == 0
 
 
@@ -95,13 +95,15 @@ def _groups(name: str, kind: str, there: Object, made: Object, flavors: Iterable
         return
     if len(before) > 1:
         why = "one flavor gives a job all it asks for"
-        yield Difference(name, GROUPS, [sorted(it) for it in before], Fate.CHANGED, [sorted(it) for it in after], why)
-    owned = {it for (_, it), row in raw_rows(made).items() if quantity(row.get("nominalQuota"))}
+        yield Difference(
+            name, GROUPS, [sorted(entry) for entry in before], Fate.CHANGED, [sorted(entry) for entry in after], why
+        )
+    owned = {value for (_, value), row in raw_rows(made).items() if quantity(row.get("nominalQuota"))}
     for resource in sorted((covers - covered) & owned):
         why = "until then a job could ask for any amount of it"
         yield Difference(name, f"{GROUPS}.coveredResources[{resource}]", None, Fate.ADDED, resource, why)
-    order = [it["name"] for it in raw_flavors(there) if it["name"] in set(flavors)]
-    wanted = [it["name"] for it in raw_flavors(made) if it["name"] in order]
+    order = [flavor["name"] for flavor in raw_flavors(there) if flavor["name"] in set(flavors)]
+    wanted = [flavor["name"] for flavor in raw_flavors(made) if flavor["name"] in order]
     if order != wanted:
         why = "the order in which a job tries them"
         yield Difference(name, f"{GROUPS}.flavors", order, Fate.CHANGED, wanted, why)
@@ -110,7 +112,9 @@ def _groups(name: str, kind: str, there: Object, made: Object, flavors: Iterable
 def _covered(spec: Object) -> list[set[str]]:
     groups = spec.get("resourceGroups")
     return [
-        {str(it) for it in group["coveredResources"]} if isinstance(group.get("coveredResources"), list) else set()
+        {str(resource) for resource in group["coveredResources"]}
+        if isinstance(group.get("coveredResources"), list)
+        else set()
         for group in (groups if isinstance(groups, list) else ())
         if isinstance(group, Mapping)
     ]
@@ -149,12 +153,12 @@ def _odd(name: str, path: str, items: Any) -> Iterator[Difference]:
         yield Difference(name, path, items, Fate.DROPPED)
         return
     seen: set[str] = set()
-    for it in items or ():
-        if not isinstance(it, Mapping) or not isinstance(it.get("name"), str) or it["name"] in seen:
-            yield Difference(name, path, it, Fate.DROPPED)
+    for item in items or ():
+        if not isinstance(item, Mapping) or not isinstance(item.get("name"), str) or item["name"] in seen:
+            yield Difference(name, path, item, Fate.DROPPED)
         else:
-            seen.add(it["name"])
+            seen.add(item["name"])
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: it for key, it in row.items() if key != "name"} or {}
+    return {key: value for key, value in row.items() if key != "name"} or {}

@@ -20,16 +20,16 @@ def of_nodes(draft: Draft, nodes: Iterable[Node]) -> dict[str, Shape]:
         labels = flavor.node_labels or {FLAVOR_LABEL: name}
         scale = 1000 if flavor.resource == "cpu" else 1
         units = {
-            it.name: it.allocatable.get(flavor.resource, 0) // scale
-            for it in nodes
-            if labels.items() <= it.labels.items()
+            node.name: node.allocatable.get(flavor.resource, 0) // scale
+            for node in nodes
+            if labels.items() <= node.labels.items()
         }
         sizes = Counter(size for size in units.values() if size)
         if not sizes:
             continue
         ((size, _),) = sizes.most_common(1)
         found[name] = Shape(sizes.total(), size)
-        one = next(it for it in nodes if units.get(it.name) == size).allocatable
+        one = next(node for node in nodes if units.get(node.name) == size).allocatable
         draft.flavors[name] = replace(
             flavor,
             cpu=flavor.cpu or one.get("cpu", 0) // size or None,

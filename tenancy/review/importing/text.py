@@ -19,8 +19,8 @@ def document(values: Values, comments: Mapping[tuple[str, ...], str], head: Sequ
     for name, section in values.items():
         if name in ("topologies", "flavors", "departments", "teams"):
             parent = tomlkit.table(is_super_table=True)
-            for key, it in section.items():
-                parent.append(key, _table(it, comments.get((name, key))))
+            for key, value in section.items():
+                parent.append(key, _table(value, comments.get((name, key))))
             made.append(name, parent)
         else:
             made.append(name, _table(section, comments.get((name,))))
@@ -31,8 +31,8 @@ def _table(values: Values, comment: str | None) -> Table:
     made = tomlkit.table()
     if comment:
         made.comment(comment)
-    for key, it in values.items():
-        made.append(key, _in_line(it))
+    for key, value in values.items():
+        made.append(key, _in_line(value))
     made.add(tomlkit.nl())
     return made
 
@@ -40,12 +40,12 @@ def _table(values: Values, comment: str | None) -> Table:
 def _in_line(value: Any) -> Any:
     if isinstance(value, Mapping):
         made: InlineTable = tomlkit.inline_table()
-        for key, it in value.items():
-            made.append(key, _in_line(it))
+        for key, item in value.items():
+            made.append(key, _in_line(item))
         return made
     if isinstance(value, list):
         array = tomlkit.array()
-        for it in value:
-            array.append(_in_line(it))
+        for entry in value:
+            array.append(_in_line(entry))
         return array
     return value

@@ -52,9 +52,9 @@ def _leave_out(draft: Draft, finding: Finding) -> bool:
         case ("departments", str(name), *_) if name in draft.departments:
             del draft.departments[name]
             draft.left[f"Cohort/{name}"] = draft.left[f"Queue/{name}"] = f"it can be no department: {why}"
-            for member, it in draft.teams.items():
-                if it.department == name:
-                    draft.teams[member] = replace(it, department=None)
+            for member, team_draft in draft.teams.items():
+                if team_draft.department == name:
+                    draft.teams[member] = replace(team_draft, department=None)
         case ("flavors", str(name), "topology") if name in draft.flavors:
             draft.flavors[name] = replace(draft.flavors[name], topology=None)
         case ("flavors", str(name), "taints", int(place), *_) if place < len(draft.flavors[name].taints):
@@ -93,11 +93,12 @@ def _values(draft: Draft, shapes: Mapping[str, Shape]) -> Values:
         "priorities": dict(draft.priorities),
         "sharing": dict(draft.sharing),
         "departments": {
-            name: _named(it.display_name, name) | _weight(it.weight) for name, it in draft.departments.items()
+            name: _named(department_draft.display_name, name) | _weight(department_draft.weight)
+            for name, department_draft in draft.departments.items()
         },
         "teams": {name: _team(draft, name, team) for name, team in draft.teams.items()},
     }
-    return {key: it for key, it in values.items() if it or key in ("cluster", "flavors")}
+    return {key: value for key, value in values.items() if value or key in ("cluster", "flavors")}
 
 
 def _team(draft: Draft, name: str, team: TeamDraft) -> Values:
@@ -106,10 +107,20 @@ def _team(draft: Draft, name: str, team: TeamDraft) -> Values:
         made["department"] = team.department
     shares = {flavor: team.shares.get(flavor, ShareDraft()) for flavor in draft.flavors}
     promises = {
-        "guaranteed": {flavor: it.guaranteed for flavor, it in shares.items() if it.guaranteed},
-        "lendable": {flavor: it.lendable for flavor, it in shares.items() if it.lendable != it.guaranteed},
-        "borrowable": {flavor: it.borrowable for flavor, it in shares.items() if it.borrowable is not None},
-        "prod": {flavor: it.prod for flavor, it in shares.items() if it.prod},
+        "guaranteed": {
+            flavor: share_draft.guaranteed for flavor, share_draft in shares.items() if share_draft.guaranteed
+        },
+        "lendable": {
+            flavor: share_draft.lendable
+            for flavor, share_draft in shares.items()
+            if share_draft.lendable != share_draft.guaranteed
+        },
+        "borrowable": {
+            flavor: share_draft.borrowable
+            for flavor, share_draft in shares.items()
+            if share_draft.borrowable is not None
+        },
+        "prod": {flavor: share_draft.prod for flavor, share_draft in shares.items() if share_draft.prod},
     }
     for promise, amounts in promises.items():
         if amounts:
@@ -129,30 +140,32 @@ def _amount(amount: int, flavor: FlavorDraft) -> int | str:
 
 
 def _flavor(draft: Draft, name: str, shape: Shape | None) -> Values:
-    it = draft.flavors[name]
-    capacity = it.pool + sum(team.shares[name].guaranteed for team in draft.teams.values() if name in team.shares)
-    slices, mig = _cut(it, capacity) if it.unit == "slice" else (1, {})
+    flavor_draft = draft.flavors[name]
+    capacity = flavor_draft.pool + sum(
+        team.shares[name].guaranteed for team in draft.teams.values() if name in team.shares
+    )
+    slices, mig = _cut(flavor_draft, capacity) if flavor_draft.unit == "slice" else (1, {})
     known = replace(shape, units=max(shape.units // slices, 1)) if shape else None
-    nodes, devices = _nodes(max(ceil(capacity / slices), 1), known, LIKELY[it.unit])
+    nodes, devices = _nodes(max(ceil(capacity / slices), 1), known, LIKELY[flavor_draft.unit])
     made: Values = {"nodes": nodes}
-    match it.unit:
+    match flavor_draft.unit:
         case "cpu":
             made["cpu_per_node"] = devices
-            per_cpu = max((it.memory or DEFAULT_MEMORY_PER_CPU) // MEBIBYTE, 1) * MEBIBYTE
+            per_cpu = max((flavor_draft.memory or DEFAULT_MEMORY_PER_CPU) // MEBIBYTE, 1) * MEBIBYTE
             made["memory_per_node"] = _memory(per_cpu * devices)
         case "gpu":
             made["gpus_per_node"] = devices
-            made |= _ratios(it, "gpu", CPU_PER_GPU, MEMORY_PER_GPU)
+            made |= _ratios(flavor_draft, "gpu", CPU_PER_GPU, MEMORY_PER_GPU)
         case "slice":
             made |= {"gpus_per_node": devices, "mig": mig}
             per_gpu = max(MEMORY_PER_GPU * devices // (devices * slices) // MEBIBYTE, 1) * MEBIBYTE
-            made |= _ratios(it, "slice", max(CPU_PER_GPU * devices // (devices * slices), 1), per_gpu)
-    if it.node_labels:
-        made["node_labels"] = dict(it.node_labels)
-    if it.taints:
-        made["taints"] = [dict(taint) for taint in it.taints]
-    if it.topology:
-        made["topology"] = it.topology
+            made |= _ratios(flavor_draft, "slice", max(CPU_PER_GPU * devices // (devices * slices), 1), per_gpu)
+    if flavor_draft.node_labels:
+        made["node_labels"] = dict(flavor_draft.node_labels)
+    if flavor_draft.taints:
+        made["taints"] = [dict(taint) for taint in flavor_draft.taints]
+    if flavor_draft.topology:
+        made["topology"] = flavor_draft.topology
     return made
 
 
@@ -172,7 +185,7 @@ def _nodes(capacity: int, shape: Shape | None, likely: int) -> tuple[int, int]:
         return shape.nodes, shape.units
     if shape:
         return ceil(capacity / shape.units), shape.units
-    per_node = next(it for it in range(min(likely, capacity), 0, -1) if capacity % it == 0)
+    per_node = next(number for number in range(min(likely, capacity), 0, -1) if capacity % number == 0)
     return (capacity // per_node, per_node) if capacity // per_node <= MAX_NODES else (1, capacity)
 
 
@@ -180,11 +193,11 @@ def _cut(flavor: FlavorDraft, capacity: int) -> tuple[int, Values]:
     """Slices of a GPU, and `mig`: of the products that can be cut so the one that the nodes' label names, and as many
     slices as fit, or fewer where only then the capacity is a number of whole GPUs."""
     profile = flavor.resource.removeprefix(SLICE)
-    products = [it for it, profiles in GEOMETRY.items() if profile in profiles]
+    products = [value for value, profiles in GEOMETRY.items() if profile in profiles]
     label = flavor.node_labels.get(PRODUCT_LABEL, "")
-    product = max(products, key=lambda it: all(part in label for part in it.split("-")), default="A100-80GB")
+    product = max(products, key=lambda product: all(part in label for part in product.split("-")), default="A100-80GB")
     most = GEOMETRY[product].get(profile, 1)
-    slices = next((it for it in range(most, 0, -1) if capacity % it == 0), most)
+    slices = next((number for number in range(most, 0, -1) if capacity % number == 0), most)
     mig: Values = {"gpu": product, "profile": profile}
     return slices, mig | ({} if slices == most else {"slices": slices})
 

@@ -17,39 +17,39 @@ MOST_CHARACTERS = 100
 def lines(unsaid: Sequence[Difference]) -> Iterator[str]:
     """In the order of the list; of what is alike, where the first of it stands."""
     alike: dict[tuple[str, ...], list[Difference]] = {}
-    for it in unsaid:
-        kind = it.reference.partition("/")[0]
+    for entry in unsaid:
+        kind = entry.reference.partition("/")[0]
         # A whole object that is not in the agreement is told by its reason: what is in it would fill a page.
-        what = ("", "") if not it.path else (_short(it.found), _short(it.becomes))
-        alike.setdefault((kind, it.path, it.fate, it.why, *what), []).append(it)
+        what = ("", "") if not entry.path else (_short(entry.found), _short(entry.becomes))
+        alike.setdefault((kind, entry.path, entry.fate, entry.why, *what), []).append(entry)
     for group in alike.values():
-        yield _line(group[0], [it.reference.partition("/")[2] for it in group])
+        yield _line(group[0], [difference.reference.partition("/")[2] for difference in group])
 
 
 def skipped(references: Iterable[str]) -> str:
     """Kinds that no agreement is read from; empty where there are none."""
-    kinds = Counter(it.partition("/")[0] for it in references)
+    kinds = Counter(reference.partition("/")[0] for reference in references)
     return ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
-def _line(it: Difference, names: Sequence[str]) -> str:
-    kind = it.reference.partition("/")[0]
+def _line(difference: Difference, names: Sequence[str]) -> str:
+    kind = difference.reference.partition("/")[0]
     of = f"{kind}/{some(names, MOST_NAMES)}"
-    why = f": {it.why}" if it.why else ""
-    if not it.path:
-        what = "new" if it.fate is Fate.ADDED else "not in the agreement, stays as it is"
+    why = f": {difference.why}" if difference.why else ""
+    if not difference.path:
+        what = "new" if difference.fate is Fate.ADDED else "not in the agreement, stays as it is"
         return f"{of}: {what}{why}"
-    match it.fate:
+    match difference.fate:
         case Fate.KEPT:
-            what = f"{_short(it.found)} stays as it is"
+            what = f"{_short(difference.found)} stays as it is"
         case Fate.DROPPED:
-            what = f"{_short(it.found)} goes"
+            what = f"{_short(difference.found)} goes"
         case Fate.CHANGED:
-            what = f"{_short(it.found)} becomes {_short(it.becomes)}"
+            what = f"{_short(difference.found)} becomes {_short(difference.becomes)}"
         case Fate.ADDED:
-            was = "nothing" if it.found is None else _short(it.found)
-            what = f"{was} becomes {_short(it.becomes)}"
-    return f"{of} {it.path}: {what}{why}"
+            was = "nothing" if difference.found is None else _short(difference.found)
+            what = f"{was} becomes {_short(difference.becomes)}"
+    return f"{of} {difference.path}: {what}{why}"
 
 
 def _short(value: Any) -> str:

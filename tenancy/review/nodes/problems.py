@@ -60,13 +60,15 @@ def of_flavor(placed: Placed, flavor: Hardware, levels: Sequence[str], alike: Se
     yield from _labels(flavor, levels, nodes, alike)
     yield from _taints(flavor, nodes)
     yield from _below(flavor, nodes)
-    yield from _devices(flavor, [it for it in nodes if it.name not in placed.doubles])
+    yield from _devices(flavor, [node for node in nodes if node.name not in placed.doubles])
     yield from _doubles(flavor, nodes, placed.doubles)
 
 
 def strays(nodes: Iterable[Node]) -> Iterator[Problem]:
     """Nodes with GPUs that no flavor's labels are on, by what they have."""
-    for (product, devices), its in _grouped(nodes, lambda it: (it.labels.get(PRODUCT_LABEL, ""), _said(it.devices))):
+    for (product, devices), its in _grouped(
+        nodes, lambda node: (node.labels.get(PRODUCT_LABEL, ""), _said(node.devices))
+    ):
         what = f"{devices or 'GPUs by its label, none for pods'}{f' ({product})' if product else ''}"
         each = " each" if len(its) > 1 else ""
         message = f"{_names(its)}: {what}{each}, in no flavor: no quota counts {'them' if each else 'it'}"
@@ -90,12 +92,12 @@ def _count(flavor: Hardware, nodes: Sequence[Node], alike: Sequence[Node]) -> It
 
 
 def _state(flavor: Hardware, nodes: Sequence[Node]) -> Iterator[Problem]:
-    if its := [it for it in nodes if not it.ready]:
+    if its := [node for node in nodes if not node.ready]:
         remedy = f"kubectl describe node {its[0].name} says why"
         yield _problem(
             Kind.NOT_READY, flavor.name, its, _path(flavor, "nodes"), f"{_worth(flavor, its)} not Ready", remedy
         )
-    if its := [it for it in nodes if it.cordoned]:
+    if its := [node for node in nodes if node.cordoned]:
         remedy = f"kubectl uncordon {its[0].name}, when it may take jobs again"
         yield _problem(
             Kind.CORDONED, flavor.name, its, _path(flavor, "nodes"), f"{_worth(flavor, its)} cordoned", remedy
@@ -104,14 +106,14 @@ def _state(flavor: Hardware, nodes: Sequence[Node]) -> Iterator[Problem]:
 
 def _labels(flavor: Hardware, levels: Sequence[str], nodes: Sequence[Node], alike: Sequence[Node]) -> Iterator[Problem]:
     path = _path(flavor, *(["node_labels"] if dict(flavor.node_labels) != {FLAVOR_LABEL: flavor.name} else []))
-    for lacks, its in _grouped(alike, lambda it: tuple(sorted(flavor.node_labels.items() - it.labels.items()))):
+    for lacks, its in _grouped(alike, lambda node: tuple(sorted(flavor.node_labels.items() - node.labels.items()))):
         wanted = [f"{key}={value}" for key, value in lacks]
         others = [f"{key}={its[0].labels[key]}" for key, _ in lacks if key in its[0].labels]
         instead = f" (it has {' and '.join(others)})" if others else ""
         message = f"{_names(its)}: like the flavor's nodes, but without {' and '.join(wanted)}{instead}"
         remedy = f"kubectl label node {its[0].name} {' '.join(wanted)}{' --overwrite' if others else ''}, if it is one"
         yield _problem(Kind.LABELS, flavor.name, its, path, message, remedy)
-    for missing, its in _grouped(nodes, lambda it: tuple(level for level in levels if level not in it.labels)):
+    for missing, its in _grouped(nodes, lambda node: tuple(level for level in levels if level not in node.labels)):
         if missing:
             message = (
                 f"{_worth(flavor, its)} of flavor {flavor.name}, but without {' and '.join(missing)}: no job goes there"
@@ -123,15 +125,16 @@ def _labels(flavor: Hardware, levels: Sequence[str], nodes: Sequence[Node], alik
 
 def _taints(flavor: Hardware, nodes: Sequence[Node]) -> Iterator[Problem]:
     path = _path(flavor, "taints")
-    for taint, its in _each(nodes, lambda it: strange_taints(flavor, it)):
+    for taint, its in _each(nodes, lambda node: strange_taints(flavor, node)):
         message = f"{_worth(flavor, its)} tainted {taint}, and no job of the flavor gets a toleration for it"
         own = taint.key.startswith("node.kubernetes.io/")
         text = f'{{ key = "{taint.key}", value = "{taint.value}", effect = "{taint.effect}" }}'
         remedy = f"kubectl describe node {its[0].name} says why" if own else f"remove the taint, or name it: {text}"
         yield _problem(Kind.TAINTED, flavor.name, its, path, message, remedy)
-    named = {(it.key, it.value, it.effect) for it in flavor.taints}
+    named = {(taint.key, taint.value, taint.effect) for taint in flavor.taints}
     for (key, value, effect), its in _each(
-        nodes, lambda it: [one for one in sorted(named - set(it.taints)) if one[0] not in {t.key for t in it.taints}]
+        nodes,
+        lambda node: [one for one in sorted(named - set(node.taints)) if one[0] not in {t.key for t in node.taints}],
     ):
         message = f"{_names(its)}: without the taint {key}{'=' if value else ''}{value}:{effect}: any pod may take it"
         remedy = f"kubectl taint node {its[0].name} {key}={value}:{effect}"
@@ -141,7 +144,7 @@ def _taints(flavor: Hardware, nodes: Sequence[Node]) -> Iterator[Problem]:
 def _below(flavor: Hardware, nodes: Sequence[Node]) -> Iterator[Problem]:
     """Devices, CPUs and memory that kubelet offers, against those of the node's units."""
     wanted = flavor.units_per_node
-    for devices, its in _grouped(nodes, lambda it: has(flavor, it)[0]):
+    for devices, its in _grouped(nodes, lambda node: has(flavor, node)[0]):
         if devices < wanted:
             what = "whole CPUs" if flavor.unit == "cpu" else flavor.resource
             key = "cpu_per_node" if flavor.unit == "cpu" else "gpus_per_node"
@@ -153,10 +156,10 @@ def _below(flavor: Hardware, nodes: Sequence[Node]) -> Iterator[Problem]:
             )
             yield _problem(Kind.BELOW, flavor.name, its, _path(flavor, key), message, remedy)
     for place, resource, ratio, text in ((1, "cpu", flavor.cpu, _cpus), (2, "memory", flavor.memory, _gibibytes)):
-        its = [it for it in nodes if has(flavor, it)[place] < min(wanted, has(flavor, it)[0])]
+        its = [node for node in nodes if has(flavor, node)[place] < min(wanted, has(flavor, node)[0])]
         if not its or (resource == "cpu" and flavor.unit == "cpu"):
             continue
-        least = min(its, key=lambda it: it.allocatable.get(resource, 0))
+        least = min(its, key=lambda node: node.allocatable.get(resource, 0))
         offered = least.allocatable.get(resource, 0)
         key = f"{resource}_per_{'node' if flavor.unit == 'cpu' else flavor.unit}"
         message = (
@@ -171,14 +174,14 @@ def _below(flavor: Hardware, nodes: Sequence[Node]) -> Iterator[Problem]:
 def _devices(flavor: Hardware, nodes: Sequence[Node]) -> Iterator[Problem]:
     """GPUs or slices of another kind than the flavor's: cut in another way, cut or whole against the agreement."""
     path = _path(flavor, *(["mig", "profile"] if flavor.profile else ["gpus_per_node"] if flavor.gpus_per_node else []))
-    for others, its in _grouped(nodes, lambda it: _said(_others(flavor, it))):
+    for others, its in _grouped(nodes, lambda node: _said(_others(flavor, node))):
         if others:
             counted = "CPUs only" if flavor.unit == "cpu" else flavor.resource
             message = f"{_names(its)}: {others}, and the flavor counts {counted}"
             yield _problem(
                 Kind.DEVICES, flavor.name, its, path, message, "cut its GPUs as agreed, or label it for another"
             )
-    for product, its in _grouped(nodes, lambda it: it.labels.get(PRODUCT_LABEL, "")):
+    for product, its in _grouped(nodes, lambda node: node.labels.get(PRODUCT_LABEL, "")):
         cut = product.partition("-MIG-")[2]
         if cut and flavor.unit != "cpu" and cut != flavor.profile:
             message = f"{_names(its)}: cut into {cut}, and the flavor counts {flavor.profile or 'whole GPUs'}"
@@ -188,15 +191,15 @@ def _devices(flavor: Hardware, nodes: Sequence[Node]) -> Iterator[Problem]:
 
 
 def _others(flavor: Hardware, node: Node) -> Mapping[str, int]:
-    return {it: count for it, count in node.devices.items() if it != flavor.resource and is_gpu(it)}
+    return {device: count for device, count in node.devices.items() if device != flavor.resource and is_gpu(device)}
 
 
 def _doubles(flavor: Hardware, nodes: Sequence[Node], doubles: Mapping[str, Sequence[Hardware]]) -> Iterator[Problem]:
-    for others, its in _each(nodes, lambda it: [tuple(other.name for other in doubles.get(it.name, ()))]):
+    for others, its in _each(nodes, lambda node: [tuple(other.name for other in doubles.get(node.name, ()))]):
         if others:
             names = " and ".join(others)
             message = f"{_names(its)}: also in {names}, whose quota counts on it too; here it counts for {flavor.name}"
-            if not any(units(other, it) for it in its for other in doubles[it.name]):
+            if not any(units(other, node) for node in its for other in doubles[node.name]):
                 message = f"{_names(its)}: also carries the labels of {names}, and has nothing of what that counts"
             remedy = "give the two flavors one label with different values"
             yield _problem(Kind.DOUBLE, flavor.name, its, _path(flavor, "node_labels"), message, remedy)
@@ -204,7 +207,7 @@ def _doubles(flavor: Hardware, nodes: Sequence[Node], doubles: Mapping[str, Sequ
 
 def _problem(kind: Kind, flavor: str, nodes: Iterable[Node], path: Path, message: str, remedy: str) -> Problem:
     severity = Severity.ADVICE if kind in _ADVICE else Severity.ERROR
-    return Problem(kind, flavor, tuple(it.name for it in nodes), Finding(path, message, remedy, severity))
+    return Problem(kind, flavor, tuple(node.name for node in nodes), Finding(path, message, remedy, severity))
 
 
 def _path(flavor: Hardware, *keys: str) -> Path:
@@ -212,7 +215,7 @@ def _path(flavor: Hardware, *keys: str) -> Path:
 
 
 def _grouped(nodes: Iterable[Node], key: Callable[[Node], T]) -> Iterable[tuple[T, list[Node]]]:
-    return _each(nodes, lambda it: [key(it)])
+    return _each(nodes, lambda node: [key(node)])
 
 
 def _each(nodes: Iterable[Node], keys: Callable[[Node], Iterable[T]]) -> Iterable[tuple[T, list[Node]]]:
@@ -232,12 +235,12 @@ def folded(names: Sequence[str]) -> str:
 
 
 def _names(nodes: Iterable[Node]) -> str:
-    return folded([it.name for it in nodes])
+    return folded([node.name for node in nodes])
 
 
 def _worth(flavor: Hardware, nodes: Sequence[Node]) -> str:
     """The nodes, and what they come to for the flavor."""
-    return f"{_names(nodes)} ({flavor.count(sum(units(flavor, it) for it in nodes))}):"
+    return f"{_names(nodes)} ({flavor.count(sum(units(flavor, node) for node in nodes))}):"
 
 
 def _nodes(count: int) -> str:

@@ -63,8 +63,8 @@ def compare(plan: Plan, nodes: Iterable[Node]) -> Report:
     supplies, found = [], {}
     for flavor in plan.flavors:
         its, levels = placed.by_flavor[flavor.name], levels_of(plan, flavor)
-        open_ = [it for it in its if takes_jobs(flavor, levels, it)]
-        near = [it for it in placed.strays if looks_like.get(it.name) is flavor]
+        open_ = [node for node in its if takes_jobs(flavor, levels, node)]
+        near = [node for node in placed.strays if looks_like.get(node.name) is flavor]
         found[flavor.name] = list(problems.of_flavor(placed, flavor, levels, near))
         supplies.append(
             FlavorSupply(
@@ -72,53 +72,57 @@ def compare(plan: Plan, nodes: Iterable[Node]) -> Report:
                 nodes=len(its),
                 nodes_usable=len(open_),
                 counted=bool(levels),
-                devices=sum(has(flavor, it)[0] for it in open_),
+                devices=sum(has(flavor, node)[0] for node in open_),
                 promises=shortfall(
                     flavor.capacity,
-                    sum(units(flavor, it) for it in open_),
+                    sum(units(flavor, node) for node in open_),
                     {team.name: team.shares[flavor.name] for team in plan.teams},
                 ),
             )
         )
-    supplies.sort(key=lambda it: (-it.promises.short, -it.lost, not found[it.flavor.name]))
+    supplies.sort(key=lambda supply: (-supply.promises.short, -supply.lost, not found[supply.flavor.name]))
     order = list(Kind)
-    listed = [one for it in supplies for one in sorted(found[it.flavor.name], key=lambda one: order.index(one.kind))]
-    lost = [it for it in placed.strays if it.has_gpus and it.name not in looks_like]
+    listed = [
+        one for supply in supplies for one in sorted(found[supply.flavor.name], key=lambda one: order.index(one.kind))
+    ]
+    lost = [node for node in placed.strays if node.has_gpus and node.name not in looks_like]
     return Report(
         nodes=len(nodes),
         flavors=tuple(supplies),
         problems=(*listed, *problems.strays(lost)),
-        promises=tuple(said for it in supplies for said in _promises(plan, it)),
+        promises=tuple(said for supply in supplies for said in _promises(plan, supply)),
     )
 
 
-def _promises(plan: Plan, it: FlavorSupply) -> Iterable[tuple[FlavorSupply, TeamShort | None, Finding]]:
-    flavor, promises = it.flavor, it.promises
-    if not it.lost:
+def _promises(plan: Plan, supply: FlavorSupply) -> Iterable[tuple[FlavorSupply, TeamShort | None, Finding]]:
+    flavor, promises = supply.flavor, supply.promises
+    if not supply.lost:
         return
-    yield it, None, _flavor_finding(it)
+    yield supply, None, _flavor_finding(supply)
     for team in promises.teams:
         path = ("teams", team.team, "guaranteed", *([flavor.name] if len(plan.flavors) > 1 else []))
-        yield it, team, Finding(path, _team_text(flavor, team))
+        yield supply, team, Finding(path, _team_text(flavor, team))
 
 
-def _flavor_finding(it: FlavorSupply) -> Finding:
+def _flavor_finding(supply: FlavorSupply) -> Finding:
     """What becomes of the guarantees together, and of what quota goes on lending where Kueue counts no nodes."""
-    flavor, promises = it.flavor, it.promises
+    flavor, promises = supply.flavor, supply.promises
     path = ("flavors", flavor.name, "nodes")
     usable = f"{promises.usable or 'none'} {'is' if promises.usable < 2 else 'are'} usable"
-    if it.devices > promises.usable:
-        usable += f" with the CPU and memory agreed for each, {it.devices} without"
+    if supply.devices > promises.usable:
+        usable += f" with the CPU and memory agreed for each, {supply.devices} without"
     if promises.short:
         message = f"{promises.short} of {flavor.count(promises.guaranteed)} guaranteed cannot be kept at once: {usable}"
-        message += f"; {it.overlent} more while quota lends what is not there" if it.overlent else ""
+        message += f"; {supply.overlent} more while quota lends what is not there" if supply.overlent else ""
         if promises.prod_short:
             message += f"; nor can {promises.prod_short} of the prod slices, even if all else stops"
         return Finding(path, message, "mend what is named above, or agree on less")
-    message = f"every guarantee can be kept, the free pool is {promises.pool} in place of {it.pool_agreed}: {usable}"
-    if not it.overlent:
+    message = (
+        f"every guarantee can be kept, the free pool is {promises.pool} in place of {supply.pool_agreed}: {usable}"
+    )
+    if not supply.overlent:
         return Finding(path, message, "mend what is named above", Severity.ADVICE)
-    message += f"; but quota lends {it.overlent} that are not there, and a team can lack as many of its own"
+    message += f"; but quota lends {supply.overlent} that are not there, and a team can lack as many of its own"
     nodes = promises.usable // flavor.units_per_node
     enough = nodes * flavor.units_per_node >= promises.guaranteed and nodes < flavor.nodes
     remedy = f"mend what is named above{f', or write nodes = {nodes} until then' if enough else ''}"

@@ -32,39 +32,43 @@ def as_json(report: Report, place: Place) -> dict[str, Any]:
     return {
         "as_agreed": report.as_agreed,
         "nodes": report.nodes,
-        "flavors": {it.flavor.name: _flavor(it) for it in report.flavors},
-        "problems": [{**it.as_json(), **place(it.finding).as_json()} for it in report.problems],
+        "flavors": {supply.flavor.name: _flavor(supply) for supply in report.flavors},
+        "problems": [{**problem.as_json(), **place(problem.finding).as_json()} for problem in report.problems],
         "promises": [place(finding).as_json() for _, team, finding in report.promises if team is None],
         "teams": [
-            {**asdict(team), "flavor": it.flavor.name, "left": team.left, **place(finding).as_json()}
-            for it, team, finding in report.promises
+            {**asdict(team), "flavor": supply.flavor.name, "left": team.left, **place(finding).as_json()}
+            for supply, team, finding in report.promises
             if team
         ],
     }
 
 
-def _flavor(it: FlavorSupply) -> dict[str, Any]:
+def _flavor(supply: FlavorSupply) -> dict[str, Any]:
     return {
-        "unit": it.flavor.unit,
-        "resource": it.flavor.resource,
-        "nodes": {"agreed": it.flavor.nodes, "found": it.nodes, "usable": it.nodes_usable},
-        "agreed": it.flavor.capacity,
-        "usable": it.promises.usable,
-        "guaranteed": it.promises.guaranteed,
-        "pool": it.promises.pool,
-        "overlent": it.overlent,
-        "short": it.promises.short,
-        "prod_short": it.promises.prod_short,
+        "unit": supply.flavor.unit,
+        "resource": supply.flavor.resource,
+        "nodes": {"agreed": supply.flavor.nodes, "found": supply.nodes, "usable": supply.nodes_usable},
+        "agreed": supply.flavor.capacity,
+        "usable": supply.promises.usable,
+        "guaranteed": supply.promises.guaranteed,
+        "pool": supply.promises.pool,
+        "overlent": supply.overlent,
+        "short": supply.promises.short,
+        "prod_short": supply.promises.prod_short,
     }
 
 
 def _table(report: Report) -> Table:
     heads = ("nodes agreed", "found", "usable", "units agreed", "usable", "guaranteed", "free pool", "short")
     made = new_table("flavor", right=heads)
-    for it in report.flavors:
-        promises = it.promises
-        numbers = (it.flavor.nodes, it.nodes, it.nodes_usable, it.flavor.capacity, promises.usable)
+    for supply in report.flavors:
+        promises = supply.promises
+        numbers = (supply.flavor.nodes, supply.nodes, supply.nodes_usable, supply.flavor.capacity, promises.usable)
         made.add_row(
-            it.flavor.name, *map(str, numbers), str(promises.guaranteed), str(promises.pool), str(promises.short or "–")
+            supply.flavor.name,
+            *map(str, numbers),
+            str(promises.guaranteed),
+            str(promises.pool),
+            str(promises.short or "–"),
         )
     return made

@@ -74,13 +74,13 @@ def as_json(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = 
         "objects": {str(scheduler): kinds(OBJECTS[scheduler].objects(plan)) for scheduler in Scheduler},
         "fidelity": [
             {
-                "scheduler": it.scheduler,
-                "promise": it.promise,
-                "level": it.level,
-                "for": list(it.subjects),
-                "how": it.how,
+                "scheduler": verdict.scheduler,
+                "promise": verdict.promise,
+                "level": verdict.level,
+                "for": list(verdict.subjects),
+                "how": verdict.how,
             }
-            for it in fidelity.verdicts(plan)
+            for verdict in fidelity.verdicts(plan)
         ],
     }
 

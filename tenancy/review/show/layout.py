@@ -33,9 +33,9 @@ class Grid:
     rights: tuple[float, ...]  # the right edge of each column of numbers
     one: bool  # whether the picture is of one flavor: then a card is one line
 
-    def scaled(self, amount: int, it: Amounts) -> float:
+    def scaled(self, amount: int, amounts: Amounts) -> float:
         """The length of an amount on a bar: the whole bar is all there is of the flavor."""
-        return self.bar_width * amount / max(it.flavor.capacity, 1)
+        return self.bar_width * amount / max(amounts.flavor.capacity, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +81,34 @@ def lay_out(root: Node) -> Layout:
     return Layout(grid, tuple(cards), tuple(captions), y - GAP + MARGIN)
 
 
-def numbers(node: Node, it: Amounts) -> tuple[str, ...]:
+def numbers(node: Node, amounts: Amounts) -> tuple[str, ...]:
     """The texts under the captions; of the root the pool stands where others say what they may borrow."""
-    borrowable = "no limit" if it.borrowable is None else str(it.borrowable)
-    prod = str(it.prod) if it.prod else "–"
+    borrowable = "no limit" if amounts.borrowable is None else str(amounts.borrowable)
+    prod = str(amounts.prod) if amounts.prod else "–"
     match node.role:
         case "root":
-            pool = f"pool {it.pool}" if it.pool else "–"
-            return (str(it.guaranteed), str(it.reserved), str(it.lendable), prod, pool, str(it.reach))
+            pool = f"pool {amounts.pool}" if amounts.pool else "–"
+            return (
+                str(amounts.guaranteed),
+                str(amounts.reserved),
+                str(amounts.lendable),
+                prod,
+                pool,
+                str(amounts.reach),
+            )
         case "regular":
-            return (str(it.guaranteed), "", "", "", "", str(it.reach))
+            return (str(amounts.guaranteed), "", "", "", "", str(amounts.reach))
         case "prod":
-            return ("", "", "", prod, "0", str(it.reach))
+            return ("", "", "", prod, "0", str(amounts.reach))
         case _:
-            return (str(it.guaranteed), str(it.reserved), str(it.lendable), prod, borrowable, str(it.reach))
+            return (
+                str(amounts.guaranteed),
+                str(amounts.reserved),
+                str(amounts.lendable),
+                prod,
+                borrowable,
+                str(amounts.reach),
+            )
 
 
 def fitted(text: str, width: float, cell: float = CELL) -> str:
@@ -112,7 +126,7 @@ def _height(node: Node, one: bool) -> float:
 
 def _grid(nodes: list[tuple[int, Node]]) -> Grid:
     one = len(nodes[0][1].amounts) == 1
-    rows = [numbers(node, it) for _, node in nodes for it in node.amounts] or [("",) * len(CAPTIONS)]
+    rows = [numbers(node, amounts) for _, node in nodes for amounts in node.amounts] or [("",) * len(CAPTIONS)]
     columns = [
         PAD + max(len(caption) * CAPTION_CELL, max(map(len, texts)) * CELL)
         for caption, *texts in zip(CAPTIONS, *rows, strict=True)
@@ -137,4 +151,4 @@ def _label_ends(nodes: list[tuple[int, Node]], one: bool) -> Iterator[float]:
         if one and node.amounts:
             yield left + max(cell_len(node.label) * BOLD_CELL, len(node.kind) * CAPTION_CELL)
         else:
-            yield from (left + cell_len(it.flavor.name) * CELL for it in node.amounts)
+            yield from (left + cell_len(amounts.flavor.name) * CELL for amounts in node.amounts)

@@ -120,7 +120,11 @@ def _heading(svg: Element, root: Node, layout: Layout) -> None:
     _text(svg, "dim", MARGIN, 55, _shape(root))
     x, y = MARGIN, 80.0
     drawn = {
-        name for card in layout.cards for it in card.node.amounts for name, _, amount in _parts(card.node, it) if amount
+        name
+        for card in layout.cards
+        for amounts in card.node.amounts
+        for name, _, amount in _parts(card.node, amounts)
+        if amount
     }
     for name, words in LEGEND.items():
         if name in drawn:
@@ -163,41 +167,41 @@ def _card(svg: Element, card: Card, layout: Layout) -> None:
     if not note:
         _captions(group, layout, card.y + 18)
     y = card.y + HEAD
-    for it in node.amounts:
+    for amount in node.amounts:
         row = _add(group, "g")
-        _add(row, "title", text=f"{node.label}: {_words(node, it)}")
-        _text(row, "flavor", x, y + ROW / 2 + 4, fitted(it.flavor.name, grid.bar_x - PAD / 2 - x))
-        _amounts(row, node, it, layout, y, ROW)
+        _add(row, "title", text=f"{node.label}: {_words(node, amount)}")
+        _text(row, "flavor", x, y + ROW / 2 + 4, fitted(amount.flavor.name, grid.bar_x - PAD / 2 - x))
+        _amounts(row, node, amount, layout, y, ROW)
         y += ROW
     if node.others:
-        names = "may also borrow " + ", ".join(it.flavor.name for it in node.others)
+        names = "may also borrow " + ", ".join(amounts.flavor.name for amounts in node.others)
         _text(group, "also", x, y + 12, fitted(names, grid.width - MARGIN - PAD - x, ALSO_CELL))
 
 
-def _amounts(row: Element, node: Node, it: Amounts, layout: Layout, y: float, height: float) -> None:
+def _amounts(row: Element, node: Node, amounts: Amounts, layout: Layout, y: float, height: float) -> None:
     """The bar and the numbers of one flavor; the bar's parts are to scale."""
     grid = layout.grid
     x, top = grid.bar_x, y + (height - BAR) / 2 - 1
     _rect(row, "track", x, top, grid.bar_width, BAR)
-    for name, start, amount in _parts(node, it):
+    for name, start, amount in _parts(node, amounts):
         if amount:
             below, tall = (BAR + 1, STRIP) if name == "prod" and node.role != "prod" else (0, BAR)
-            _rect(row, name, x + grid.scaled(start, it), top + below, grid.scaled(amount, it), tall)
-    for at, (text, right) in enumerate(zip(numbers(node, it), grid.rights, strict=True)):
+            _rect(row, name, x + grid.scaled(start, amounts), top + below, grid.scaled(amount, amounts), tall)
+    for at, (text, right) in enumerate(zip(numbers(node, amounts), grid.rights, strict=True)):
         if text:
             look = "number end dim" if text in QUIET else "number end strong" if at == 0 else "number end"
             _text(row, look, right, y + height / 2 + 4, text)
 
 
-def _parts(node: Node, it: Amounts) -> Iterator[tuple[str, int, int]]:
+def _parts(node: Node, amounts: Amounts) -> Iterator[tuple[str, int, int]]:
     """What a bar is made of: name, start and length in units of the flavor. Prod is drawn below, as it may be of either part."""
     if node.role != "prod":
         # First, so that its dashed edge does not cover a guarantee that is a small part of all there is.
-        yield "reach", it.guaranteed + it.pool, it.reach - it.guaranteed - it.pool
-        yield "reserved", 0, it.reserved
-        yield "lendable", it.reserved, it.lendable
-        yield "pool", it.guaranteed, it.pool
-    yield "prod", 0, it.prod
+        yield "reach", amounts.guaranteed + amounts.pool, amounts.reach - amounts.guaranteed - amounts.pool
+        yield "reserved", 0, amounts.reserved
+        yield "lendable", amounts.reserved, amounts.lendable
+        yield "pool", amounts.guaranteed, amounts.pool
+    yield "prod", 0, amounts.prod
 
 
 # --- words
@@ -230,29 +234,29 @@ def _told(root: Node) -> Iterator[str]:
 
 
 def _sentence(node: Node) -> str:
-    parts = [_words(node, it) for it in node.amounts]
+    parts = [_words(node, amounts) for amounts in node.amounts]
     if node.role in NOTES:
         parts.insert(0, NOTES[node.role])
     return f"{node.kind} {node.label}" + (f": {'; '.join(parts)}" if parts else "")
 
 
-def _words(node: Node, it: Amounts) -> str:
-    count, name = it.flavor.count, it.flavor.name
+def _words(node: Node, amounts: Amounts) -> str:
+    count, name = amounts.flavor.count, amounts.flavor.name
     match node.role:
         case "root":
-            pool = f", {it.pool} in the free pool" if it.pool else ""
-            return f"{count(it.flavor.capacity)} of {name}, {it.guaranteed} guaranteed to teams{pool}"
+            pool = f", {amounts.pool} in the free pool" if amounts.pool else ""
+            return f"{count(amounts.flavor.capacity)} of {name}, {amounts.guaranteed} guaranteed to teams{pool}"
         case "prod":
-            return f"{count(it.prod)} of {name}"
+            return f"{count(amounts.prod)} of {name}"
         case "regular":
-            return f"{count(it.guaranteed)} of {name}"
-    text = f"{count(it.guaranteed)} of {name} guaranteed"
-    if it.guaranteed:
-        text += f" ({it.reserved} never lent, {it.lendable} lendable" + (
-            f", {it.prod} of them prod)" if it.prod else ")"
+            return f"{count(amounts.guaranteed)} of {name}"
+    text = f"{count(amounts.guaranteed)} of {name} guaranteed"
+    if amounts.guaranteed:
+        text += f" ({amounts.reserved} never lent, {amounts.lendable} lendable" + (
+            f", {amounts.prod} of them prod)" if amounts.prod else ")"
         )
-    limit = "without limit" if it.borrowable is None else f"at most {it.borrowable}"
-    return f"{text}, borrows {limit}, can reach {it.reach}"
+    limit = "without limit" if amounts.borrowable is None else f"at most {amounts.borrowable}"
+    return f"{text}, borrows {limit}, can reach {amounts.reach}"
 
 
 # --- elements

@@ -85,17 +85,17 @@ def _fidelity(plan: Plan, narrow: bool) -> RenderableType:
     if narrow:
         lines = (
             (
-                f" {it.scheduler} {it.promise}: {_level(it)} for {fidelity.subjects_text(it, 4)}",
-                Padding(it.how, (0, 1, 0, 5)),
+                f" {verdict.scheduler} {verdict.promise}: {_level(verdict)} for {fidelity.subjects_text(verdict, 4)}",
+                Padding(verdict.how, (0, 1, 0, 5)),
             )
-            for it in verdicts
+            for verdict in verdicts
         )
         return Group("", *(part for pair in lines for part in pair))
     table = new_table("scheduler", "promise", "kept", "for", "how")
-    for it in verdicts:
-        table.add_row(it.scheduler, it.promise, _level(it), fidelity.subjects_text(it, 4), it.how)
+    for entry in verdicts:
+        table.add_row(entry.scheduler, entry.promise, _level(entry), fidelity.subjects_text(entry, 4), entry.how)
     return table
 
 
-def _level(it: fidelity.Verdict) -> str:
-    return f"[{COLORS[it.level]}]{it.level}[/]"
+def _level(verdict: fidelity.Verdict) -> str:
+    return f"[{COLORS[verdict.level]}]{verdict.level}[/]"

@@ -68,14 +68,14 @@ def tree_lines(root: Node, width: int, signs: Signs | None = None) -> list[Line]
     """The picture, its captions above and its legend below. At 80 cells and more no line with a number is wider than `width`."""
     signs = signs or Signs()
     entries = list(_entries(root, signs, one=len(root.amounts) == 1))
-    numbers = [it.numbers for it in entries if it.numbers]
-    wanted = max((cell_len(it.guides + it.label) for it in entries if it.numbers), default=0)
+    numbers = [entry.numbers for entry in entries if entry.numbers]
+    wanted = max((cell_len(entry.guides + entry.label) for entry in entries if entry.numbers), default=0)
     captions = WIDE if wanted + sum(_columns(WIDE, numbers)) <= width else NARROW
     columns = _columns(captions, numbers)
     tree = max(min(wanted, width - sum(columns)), LEAST_TREE)
     room = width - tree - sum(columns) - GAP
     bar = min(room, MOST_BAR) if room >= LEAST_BAR else 0
-    lines: list[Line] = [[(" " * tree + _right(it, columns), "dim")] for it in captions]
+    lines: list[Line] = [[(" " * tree + _right(caption, columns), "dim")] for caption in captions]
     for entry in entries:
         lines += _set(entry, tree, columns, bar, width, signs)
     return [*lines, [], *_legend(root, signs, width)] if bar else lines
@@ -89,34 +89,51 @@ def _entries(node: Node, signs: Signs, one: bool, first: str = "", rest: str = "
     inner = rest + (signs.down if node.children else "   ")
     label, note, prod = f"{node.kind} {node.label}", NOTES.get(node.role, ""), node.role == "prod"
     if one and len(node.amounts) == 1:
-        it = node.amounts[0]
-        yield Entry(first, inner, label, "bold", _numbers(node, it, signs), it, prod=prod)
+        amount = node.amounts[0]
+        yield Entry(first, inner, label, "bold", _numbers(node, amount, signs), amount, prod=prod)
     else:
         yield Entry(first, inner, label, "bold", note=note)
         yield from (
-            Entry(inner, inner, it.flavor.name, "", _numbers(node, it, signs), it, prod=prod) for it in node.amounts
+            Entry(inner, inner, amounts.flavor.name, "", _numbers(node, amounts, signs), amounts, prod=prod)
+            for amounts in node.amounts
         )
     if node.others:
-        yield Entry(inner, inner, "", note="may also borrow " + ", ".join(it.flavor.name for it in node.others))
+        yield Entry(
+            inner, inner, "", note="may also borrow " + ", ".join(amounts.flavor.name for amounts in node.others)
+        )
     for child in node.children:
         last = child is node.children[-1]
         own, below = (signs.elbow, "   ") if last else (signs.tee, signs.down)
         yield from _entries(child, signs, one, rest + own, rest + below)
 
 
-def _numbers(node: Node, it: Amounts, signs: Signs) -> tuple[str, ...]:
-    borrowable = "no limit" if it.borrowable is None else str(it.borrowable)
-    prod = str(it.prod) if it.prod else signs.none
+def _numbers(node: Node, amounts: Amounts, signs: Signs) -> tuple[str, ...]:
+    borrowable = "no limit" if amounts.borrowable is None else str(amounts.borrowable)
+    prod = str(amounts.prod) if amounts.prod else signs.none
     match node.role:
         case "root":
-            pool = f"pool {it.pool}" if it.pool else ""
-            return (str(it.guaranteed), str(it.reserved), str(it.lendable), prod, pool, str(it.reach))
+            pool = f"pool {amounts.pool}" if amounts.pool else ""
+            return (
+                str(amounts.guaranteed),
+                str(amounts.reserved),
+                str(amounts.lendable),
+                prod,
+                pool,
+                str(amounts.reach),
+            )
         case "regular":
-            return (str(it.guaranteed), "", "", "", "", str(it.reach))
+            return (str(amounts.guaranteed), "", "", "", "", str(amounts.reach))
         case "prod":
-            return ("", "", "", prod, "0", str(it.reach))
+            return ("", "", "", prod, "0", str(amounts.reach))
         case _:
-            return (str(it.guaranteed), str(it.reserved), str(it.lendable), prod, borrowable, str(it.reach))
+            return (
+                str(amounts.guaranteed),
+                str(amounts.reserved),
+                str(amounts.lendable),
+                prod,
+                borrowable,
+                str(amounts.reach),
+            )
 
 
 # --- how it is set
@@ -157,14 +174,14 @@ def _cropped(text: str, width: int) -> str:
     return " ".join([*words, "…"]) if words else ""
 
 
-def _bar(it: Amounts, width: int, signs: Signs, prod: bool) -> Iterator[Piece]:
+def _bar(amounts: Amounts, width: int, signs: Signs, prod: bool) -> Iterator[Piece]:
     """A bar on which `width` cells are all there is of the flavor; what is not zero has a cell at least."""
-    capacity, at, end = max(it.flavor.capacity, 1), 0, 0
+    capacity, at, end = max(amounts.flavor.capacity, 1), 0, 0
     for name, amount in (
-        ("reserved", it.reserved),
-        ("prod" if prod else "lendable", it.lendable),
-        ("pool", it.pool),
-        ("reach", it.reach - it.guaranteed - it.pool),
+        ("reserved", amounts.reserved),
+        ("prod" if prod else "lendable", amounts.lendable),
+        ("pool", amounts.pool),
+        ("reach", amounts.reach - amounts.guaranteed - amounts.pool),
     ):
         end += amount
         to = min(max(round(width * end / capacity), at + (amount > 0)), width)
@@ -176,7 +193,7 @@ def _bar(it: Amounts, width: int, signs: Signs, prod: bool) -> Iterator[Piece]:
 def _legend(root: Node, signs: Signs, width: int) -> Iterator[Line]:
     line: Line = []
     for name, words in LEGEND.items():
-        if name not in ("pool", "prod") or any(getattr(it, name) for it in root.amounts):
+        if name not in ("pool", "prod") or any(getattr(amounts, name) for amounts in root.amounts):
             line += [(getattr(signs, name) * 3, STYLES[name]), (f" {words}   ", "dim")]
     if sum(cell_len(text) for text, _ in line) + len(SCALE) > width:
         yield line

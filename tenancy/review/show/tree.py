@@ -92,64 +92,68 @@ class _Maker:
         """By flavor; nothing runs in them."""
         return {flavor.name: KueueModel(self.plan, flavor.name) for flavor in self.flavors()}
 
-    def reach(self, it: TeamPlan, flavor: Hardware) -> int:
-        return self.models[flavor.name].queue(it.name).potential
+    def reach(self, team: TeamPlan, flavor: Hardware) -> int:
+        return self.models[flavor.name].queue(team.name).potential
 
     def root(self) -> Node:
-        top = [self.team(it) for it in self.plan.teams if it.department is None and self.wanted(it)]
+        top = [self.team(team) for team in self.plan.teams if team.department is None and self.wanted(team)]
         departments = [
-            made for it in self.plan.departments if (made := self.department(it)).children or not self.only_teams
+            made
+            for department in self.plan.departments
+            if (made := self.department(department)).children or not self.only_teams
         ]
         amounts = tuple(self.total(flavor) for flavor in self.flavors())
         return Node("root", "Cohort", self.plan.cluster, "", amounts, children=(*departments, *top))
 
-    def department(self, it: DepartmentPlan) -> Node:
-        teams = [team for team in self.plan.teams if team.department == it.name]
+    def department(self, value: DepartmentPlan) -> Node:
+        teams = [team for team in self.plan.teams if team.department == value.name]
         amounts = [self.summed(flavor, teams) for flavor in self.flavors()]
         said = {flavor for team in teams for flavor in self.said(team)}
         children = tuple(self.team(team) for team in teams if self.wanted(team))
-        return Node("department", "Cohort", it.name, it.display_name, *self.split(amounts, said), children)
+        return Node("department", "Cohort", value.name, value.display_name, *self.split(amounts, said), children)
 
-    def team(self, it: TeamPlan) -> Node:
-        amounts = [self.share(it, flavor) for flavor in self.flavors()]
-        named, others = self.split(amounts, self.said(it))
-        if not it.has_prod:
-            return Node("team", "ClusterQueue", it.name, it.display_name, named, others)
-        return Node("team", "Cohort", it.name, it.display_name, named, others, (self.regular(it), self.prod(it)))
+    def team(self, value: TeamPlan) -> Node:
+        amounts = [self.share(value, flavor) for flavor in self.flavors()]
+        named, others = self.split(amounts, self.said(value))
+        if not value.has_prod:
+            return Node("team", "ClusterQueue", value.name, value.display_name, named, others)
+        return Node(
+            "team", "Cohort", value.name, value.display_name, named, others, (self.regular(value), self.prod(value))
+        )
 
-    def regular(self, it: TeamPlan) -> Node:
+    def regular(self, team: TeamPlan) -> Node:
         """The queue for all jobs but prod: it can reach what the team can, and owns G − P where the agreement puts it there."""
         on_queue = self.plan.guarantee_on == "queue"
         amounts = tuple(
-            Amounts(flavor, share.regular, share.regular, 0, None, self.reach(it, flavor))
+            Amounts(flavor, share.regular, share.regular, 0, None, self.reach(team, flavor))
             for flavor in self.flavors()
-            if on_queue and (share := it.shares[flavor.name]).regular
+            if on_queue and (share := team.shares[flavor.name]).regular
         )
-        return Node("regular", "ClusterQueue", it.name, it.display_name, amounts)
+        return Node("regular", "ClusterQueue", team.name, team.display_name, amounts)
 
-    def prod(self, it: TeamPlan) -> Node:
+    def prod(self, team: TeamPlan) -> Node:
         amounts = tuple(
             Amounts(flavor, share.prod, share.prod, share.prod, 0, share.prod)
             for flavor in self.flavors()
-            if (share := it.shares[flavor.name]).prod
+            if (share := team.shares[flavor.name]).prod
         )
-        return Node("prod", "ClusterQueue", it.name + PROD_SUFFIX, it.display_name, amounts)
+        return Node("prod", "ClusterQueue", team.name + PROD_SUFFIX, team.display_name, amounts)
 
     # --- amounts
 
-    def share(self, it: TeamPlan, flavor: Hardware) -> Amounts:
-        own = it.shares[flavor.name]
-        reach = self.reach(it, flavor)
+    def share(self, team: TeamPlan, flavor: Hardware) -> Amounts:
+        own = team.shares[flavor.name]
+        reach = self.reach(team, flavor)
         return Amounts(flavor, own.guaranteed, own.lendable, own.prod, own.borrowable, reach)
 
     def summed(self, flavor: Hardware, teams: Sequence[TeamPlan]) -> Amounts:
         """Of a group."""
         shares = [team.shares[flavor.name] for team in teams]
-        guaranteed, lendable = sum(it.guaranteed for it in shares), sum(it.lendable for it in shares)
-        limits = [it.borrowable for it in shares if it.borrowable is not None]
+        guaranteed, lendable = sum(share.guaranteed for share in shares), sum(share.lendable for share in shares)
+        limits = [share.borrowable for share in shares if share.borrowable is not None]
         borrowable = sum(limits) if len(limits) == len(shares) else None
         reach = reach_together(self.models[flavor.name], teams)
-        return Amounts(flavor, guaranteed, lendable, sum(it.prod for it in shares), borrowable, reach)
+        return Amounts(flavor, guaranteed, lendable, sum(share.prod for share in shares), borrowable, reach)
 
     def total(self, flavor: Hardware) -> Amounts:
         """Of the root: it borrows from nobody, and all there is can be used."""
@@ -160,18 +164,18 @@ class _Maker:
     # --- what is listed
 
     def flavors(self) -> list[Hardware]:
-        return [it for it in self.plan.flavors if not self.only_flavors or it.name in self.only_flavors]
+        return [flavor for flavor in self.plan.flavors if not self.only_flavors or flavor.name in self.only_flavors]
 
-    def wanted(self, it: TeamPlan) -> bool:
-        return not self.only_teams or it.name in self.only_teams
+    def wanted(self, team: TeamPlan) -> bool:
+        return not self.only_teams or team.name in self.only_teams
 
-    def said(self, it: TeamPlan) -> set[str]:
+    def said(self, team: TeamPlan) -> set[str]:
         """The flavors of which the agreement says something to the team."""
-        return {name for name, share in it.shares.items() if share.guaranteed or share.borrowable is not None}
+        return {name for name, share in team.shares.items() if share.guaranteed or share.borrowable is not None}
 
     def split(self, amounts: list[Amounts], said: set[str]) -> tuple[tuple[Amounts, ...], tuple[Amounts, ...]]:
         """What is listed of a node, and what is only summed up."""
         if self.only_flavors or len(self.plan.flavors) == 1:
             return tuple(amounts), ()
-        named = tuple(it for it in amounts if it.flavor.name in said)
-        return named, tuple(it for it in amounts if it.flavor.name not in said and it.reach)
+        named = tuple(amount for amount in amounts if amount.flavor.name in said)
+        return named, tuple(amount for amount in amounts if amount.flavor.name not in said and amount.reach)

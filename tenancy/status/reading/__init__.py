@@ -15,15 +15,15 @@ def look(client: Client, plan: Plan, scheduler: str) -> Seen:
     """One look. Raises NotThere where the cluster does not hold the agreement, or does not let us read its queues; what else it does
     not let us read is in `Seen.unread`."""
     asked = Asked(client)
-    it = _READERS[scheduler](asked, plan)
+    reading = _READERS[scheduler](asked, plan)
     return Seen(
         scheduler=scheduler,
         at=asked.at,
-        uses=it.uses,
-        waiting=it.waiting,
-        held_up=it.held_up,
-        evictions=it.evictions,
-        shorts=it.shorts,
+        uses=reading.uses,
+        waiting=reading.waiting,
+        held_up=reading.held_up,
+        evictions=reading.evictions,
+        shorts=reading.shorts,
         supply=_supply(asked, plan),
         unread=tuple(asked.unread),
     )

@@ -54,9 +54,9 @@ class Asked:
     def events(self, of: str) -> list[Object]:
         """Of the last hour, about objects of a kind. An API server keeps events for an hour, by default."""
         found = self.may("Event", "evictions of jobs that are gone are not known", fields=f"involvedObject.kind={of}")
-        return [it for it in found if (last := event_time(it)) is None or self.at - last <= HOUR]
+        return [entry for entry in found if (last := event_time(entry)) is None or self.at - last <= HOUR]
 
     def teams(self, label: str) -> dict[str, str]:
         """The team of each namespace that carries the label."""
         found = self.may("Namespace", "whose namespaces these are is not known", labels=label)
-        return {name_of(it): labels_of(it)[label] for it in found}
+        return {name_of(entry): labels_of(entry)[label] for entry in found}

@@ -99,11 +99,11 @@ def _why(pod: Object) -> str:
 
 
 def _evictions(asked: Asked, plan: Plan, queues: Mapping[str, Queue]) -> Iterator[Eviction]:
-    events = [it for it in asked.events("PodGroup") if it.get("reason") == "Evict"]
+    events = [event for event in asked.events("PodGroup") if event.get("reason") == "Evict"]
     if not events:
         return
     found = asked.may("PodGroup", "whose jobs were stopped is not known")
-    groups = {(namespace_of(it), name_of(it)): it for it in found}
+    groups = {(namespace_of(entry), name_of(entry)): entry for entry in found}
     teams = asked.teams(plan.team_label)
     evicted: dict[tuple[str, str], Fraction] = defaultdict(Fraction)
     why: dict[tuple[str, str], str] = {}

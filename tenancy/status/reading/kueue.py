@@ -100,10 +100,10 @@ class _Jobs:
         self.asked, self.plan, self.uses = asked, plan, uses
         found = asked.may("LocalQueue", "which queue a job waits in is not known")
         local = local_queues(found)
-        self.of_runs = {namespace_of(it) for it in found if RUN_LABEL in labels_of(it)}
+        self.of_runs = {namespace_of(entry) for entry in found if RUN_LABEL in labels_of(entry)}
         """Namespaces in which `verify` is at work, on copies of queues."""
         workloads = asked.may("Workload", "jobs that wait and evictions are not known")
-        self.jobs = [of_workload(it, teams, local) for it in workloads]
+        self.jobs = [of_workload(workload, teams, local) for workload in workloads]
 
     def waiting(self) -> Iterator[Waiting]:
         strangers = 0
@@ -124,7 +124,7 @@ class _Jobs:
             if job.queue and is_true(job.first, "Admitted") and not evicted and ready.get("status") == "False":
                 # The condition is there before a job has quota.
                 times = (changed(job.first, kind) for kind in ("PodsReady", "Admitted"))
-                yield self._waiting(job, job.queue, max(it for it in times if it), ready)
+                yield self._waiting(job, job.queue, max(time for time in times if time), ready)
 
     def evictions(self) -> Iterator[Eviction]:
         events: dict[str, list[Object]] = defaultdict(list)

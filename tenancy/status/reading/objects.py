@@ -42,5 +42,5 @@ def changes(live: Any, wanted: Any) -> Iterator[Change]:
         yield change.steps, change.before, change.after
 
 
-def _value(it: Any) -> str:
-    return "none" if it is None else short_text(str(it), 60)
+def _value(value: Any) -> str:
+    return "none" if value is None else short_text(str(value), 60)

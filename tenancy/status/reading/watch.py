@@ -32,13 +32,13 @@ def boards(
     owed: set[str] | None = None
     while True:
         try:
-            it = board(plan, look(client, plan, scheduler), reclaim=reclaim, before=owed)
-            owed = _owed(it)
-            yield it
+            result = board(plan, look(client, plan, scheduler), reclaim=reclaim, before=owed)
+            owed = _owed(result)
+            yield result
         except NotThere as error:
             yield str(error)
         sleep()
 
 
-def _owed(it: Board) -> set[str]:
-    return {job.name for standing in it.standings for job in standing.owed}
+def _owed(board: Board) -> set[str]:
+    return {job.name for standing in board.standings for job in standing.owed}

@@ -31,13 +31,13 @@ class Held:
 
 def queues(plan: Plan) -> dict[str, tuple[str, bool]]:
     """Team and whether it is for prod, by ClusterQueue."""
-    return {name: (it.team or "", it.prod) for name, it in of_teams(plan, Scheduler.KUEUE).items()}
+    return {name: (queue.team or "", queue.prod) for name, queue in of_teams(plan, Scheduler.KUEUE).items()}
 
 
 def owner(workload: Object) -> tuple[str, str]:
     """Kind and name of the job that a Workload stands for; its own where it stands for itself."""
-    it = next(iter(owners_of(workload)), None)
-    return (it["kind"], it["name"]) if it else ("Workload", name_of(workload))
+    result = next(iter(owners_of(workload)), None)
+    return (result["kind"], result["name"]) if result else ("Workload", name_of(workload))
 
 
 def of_kueue(plan: Plan, snapshot: Snapshot) -> list[Held]:
@@ -85,8 +85,8 @@ def _limit(workload: Object) -> datetime | None:
 
 def _deadline(snapshot: Snapshot, workload: Object) -> datetime | None:
     """`activeDeadlineSeconds` of its Job."""
-    uids = {it["uid"] for it in owners_of(workload)}
-    job = next((it for it in snapshot.of("Job") if uid_of(it) in uids), None)
+    uids = {entry["uid"] for entry in owners_of(workload)}
+    job = next((job for job in snapshot.of("Job") if uid_of(job) in uids), None)
     if job is None or not (allowed := spec_of(job).get("activeDeadlineSeconds")):
         return None
     start = time(status_of(job).get("startTime"))
@@ -94,9 +94,9 @@ def _deadline(snapshot: Snapshot, workload: Object) -> datetime | None:
 
 
 def _first(*times: datetime | None) -> datetime | None:
-    return min((it for it in times if it), default=None)
+    return min((time for time in times if time), default=None)
 
 
 def in_order(several: Iterable[Held]) -> list[Held]:
     """By when they must have ended; those without a limit last."""
-    return sorted(several, key=lambda it: (it.ends is None, it.ends or EPOCH, it.job.uid))
+    return sorted(several, key=lambda held: (held.ends is None, held.ends or EPOCH, held.job.uid))

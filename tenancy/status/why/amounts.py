@@ -21,44 +21,46 @@ class Asks:
     pods: tuple[PodSet, ...]
 
     def total(self, resource: str) -> Fraction:
-        return sum((it.total(resource) for it in self.pods), Fraction(0))
+        return sum((pod_set.total(resource) for pod_set in self.pods), Fraction(0))
 
     @property
     def count(self) -> int:
         """Pods."""
-        return sum(it.count for it in self.pods)
+        return sum(pod_set.count for pod_set in self.pods)
 
     def units(self, flavor: Hardware) -> int:
         return whole(self.total(flavor.resource))
 
     def largest(self, flavor: Hardware) -> int:
         """Units of the pod that asks for most."""
-        return max((whole(it.requests.get(flavor.resource, Fraction(0))) for it in self.pods), default=0)
+        return max((whole(pod_set.requests.get(flavor.resource, Fraction(0))) for pod_set in self.pods), default=0)
 
     @property
     def devices(self) -> bool:
-        return any(self.total(name) for it in self.pods for name in it.requests if name.startswith(DEVICES))
+        return any(self.total(name) for pod_set in self.pods for name in pod_set.requests if name.startswith(DEVICES))
 
     def flavors(self, plan: Plan) -> list[Hardware]:
         """Those that its pods may be given: they have the device, and no pod names other nodes. A flavor of CPUs is for jobs
         that ask for no device."""
-        asked = [it for it in plan.flavors if self.units(it) and (it.unit != "cpu" or not self.devices)]
-        return [it for it in asked if all(pods.allows(it.node_labels) for pods in self.pods)]
+        asked = [flavor for flavor in plan.flavors if self.units(flavor) and (flavor.unit != "cpu" or not self.devices)]
+        return [flavor for flavor in asked if all(pods.allows(flavor.node_labels) for pods in self.pods)]
 
     def others(self, plan: Plan) -> list[Hardware]:
         """Flavors that have what it asks for, and that its pods exclude by naming other nodes."""
         mine = self.flavors(plan)
-        return [it for it in plan.flavors if self.units(it) and it.unit != "cpu" and it not in mine]
+        return [flavor for flavor in plan.flavors if self.units(flavor) and flavor.unit != "cpu" and flavor not in mine]
 
     def in_words(self, plan: Plan) -> str:
         """`16 GPUs: 2 pods, each with 8 GPUs, 64 CPUs, 512Gi`."""
-        kinds = [each_in_words(it.requests) for it in self.pods]
+        kinds = [each_in_words(pod_set.requests) for pod_set in self.pods]
         parts = [
-            f"{it.count} {'pod' if it.count == 1 else 'pods'}{', each' if it.count > 1 else ''} with {kind}"
-            for it, kind in zip(self.pods, kinds, strict=True)
+            f"{pod_set.count} {'pod' if pod_set.count == 1 else 'pods'}{', each' if pod_set.count > 1 else ''} with {kind}"
+            for pod_set, kind in zip(self.pods, kinds, strict=True)
         ]
         resources = dict.fromkeys(
-            it.resource for it in plan.flavors if self.units(it) and (it.unit != "cpu" or not self.devices)
+            flavor.resource
+            for flavor in plan.flavors
+            if self.units(flavor) and (flavor.unit != "cpu" or not self.devices)
         )
         total = " and ".join(amount_in_words(name, self.total(name)) for name in resources)
         return f"{total}: {'; '.join(parts)}" if total else "; ".join(parts)
@@ -66,7 +68,7 @@ class Asks:
 
 def each_in_words(asks: Mapping[str, Fraction]) -> str:
     devices = sorted(
-        (name for name in asks if name not in ("cpu", "memory")), key=lambda it: (not it.startswith(DEVICES), it)
+        (name for name in asks if name not in ("cpu", "memory")), key=lambda ask: (not ask.startswith(DEVICES), ask)
     )
     names = [name for name in (*devices, "cpu", "memory") if asks.get(name)]
     return ", ".join(amount_in_words(name, asks[name]) for name in names) or "nothing"

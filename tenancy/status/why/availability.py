@@ -95,7 +95,7 @@ class Room(Availability):
         """Whose jobs stand in its way: the team's own where a limit of its own does, else everyone's, borrowers first; and what
         is kept idle."""
         own = self.bound in (Bound.BORROWABLE, Bound.PROD, Bound.MAXIMUM)
-        teams = [self.team] if own else sorted(self.plan.teams, key=lambda it: -self._above(it))
+        teams = [self.team] if own else sorted(self.plan.teams, key=lambda team: -self._above(team))
         for team in teams:
             used = self.used(team.name, True if own and self.prod else None)
             if used:
@@ -110,7 +110,9 @@ class Room(Availability):
         return self.used(team.name) - team.shares[self.flavor.name].guaranteed
 
     def _holds(self, team: TeamPlan, used: int, now: datetime) -> str:
-        jobs = [it for it in self.held if it.job.team == team.name and (it.job.prod or self.bound is not Bound.PROD)]
+        jobs = [
+            held for held in self.held if held.job.team == team.name and (held.job.prod or self.bound is not Bound.PROD)
+        ]
         if self.bound is Bound.PROD:
             return holds(team.name, self.flavor, used, f"its prod slice of {self.share.prod}", jobs, now)
         return holds(team.name, self.flavor, used, of_guaranteed(team, self.flavor, used), jobs, now)
@@ -125,7 +127,7 @@ class Room(Availability):
             return
         if self.bound is Bound.IDLE:
             yield self._from_others()
-        if names := [str(it) for it in self.lower]:
+        if names := [str(job) for job in self.lower]:
             yield f"In its own queue it comes before jobs of lower priority, and may stop them: {listed(names)}."
         elif self.bound is not Bound.IDLE:
             yield "It may stop nobody: its own team's jobs are in its way, and none in its queue has a lower priority."
@@ -143,7 +145,7 @@ class Room(Availability):
         who = " and ".join(f"{team} (up to {self.n(units)})" for team, units in whom.items())
         said = f"It may take back what it is guaranteed from {who}"
         if self.preempted:
-            jobs = listed([f"{it} ({it.units[self.flavor.name]})" for it in self.preempted])
+            jobs = listed([f"{job} ({job.units[self.flavor.name]})" for job in self.preempted])
             return f"{said}: Kueue then stops {jobs}."
         return f"{said}, but that is not enough for this job."
 
@@ -174,15 +176,15 @@ class Room(Availability):
                 known[key] = self.gain([job]) > 0
             return known[key]
 
-        return [it for it in self.held if frees(it.job)]
+        return [held for held in self.held if frees(held.job)]
 
     def bounded(self, ending: Sequence[Held]) -> list[Held] | None:
         """Of those, the ones whose time limits, one after the other, make room for it; None where limits alone do not."""
         taken: list[Held] = []
-        for it in in_order(ending):
-            if it.ends is None:
+        for held in in_order(ending):
+            if held.ends is None:
                 return None
-            taken.append(it)
+            taken.append(held)
             if self.gain(one.job for one in taken) >= self.missing:
                 return taken
         return None
@@ -196,13 +198,16 @@ def of_guaranteed(team: TeamPlan, flavor: Hardware, used: int) -> str:
 
 def holds(team: str, flavor: Hardware, used: int, what: str, held: Sequence[Held], now: datetime) -> str:
     """`training uses 8 GPUs (of 16 guaranteed): training/steady (8, for 2h)`: the largest jobs first."""
-    jobs = sorted((it for it in held if it.units(flavor.name)), key=lambda it: -it.units(flavor.name))
-    named = [f"{it.job} ({it.units(flavor.name)}, for {duration(now - it.job.since)}{_until(it, now)})" for it in jobs]
+    jobs = sorted((entry for entry in held if entry.units(flavor.name)), key=lambda held: -held.units(flavor.name))
+    named = [
+        f"{held.job} ({held.units(flavor.name)}, for {duration(now - held.job.since)}{_until(held, now)})"
+        for held in jobs
+    ]
     return f"{team} uses {flavor.count(used)} ({what}): {listed(named)}"
 
 
-def _until(it: Held, now: datetime) -> str:
-    return f", ends within {within(it.ends - now)}" if it.ends else ""
+def _until(held: Held, now: datetime) -> str:
+    return f", ends within {within(held.ends - now)}" if held.ends else ""
 
 
 def listed(names: Sequence[str]) -> str:

@@ -94,28 +94,28 @@ class Case:
     def owner(self) -> str:
         """The team of the namespace; empty where it is nobody's."""
         if "Namespace" in self.snapshot.unseen:  # then by the queues that it has
-            mine = (it for it in self.snapshot.of("LocalQueue") if space_of(it) == self.target.namespace)
-            teams = (holding.queues(self.plan).get(str(spec_of(it).get("clusterQueue"))) for it in mine)
-            return next((it[0] for it in teams if it), "")
+            mine = (queue for queue in self.snapshot.of("LocalQueue") if space_of(queue) == self.target.namespace)
+            teams = (holding.queues(self.plan).get(str(spec_of(entry).get("clusterQueue"))) for entry in mine)
+            return next((team[0] for team in teams if team), "")
         space = self.snapshot.get("Namespace", self.target.namespace)
         return labels_of(space).get(self.plan.team_label, "") if space else ""
 
     @property
     def state(self) -> State:
-        it = self.workload
-        if is_true(it, "Finished"):
+        workload = self.workload
+        if is_true(workload, "Finished"):
             return State.FINISHED
-        if is_true(it, "QuotaReserved"):
-            if is_true(it, "Evicted"):
+        if is_true(workload, "QuotaReserved"):
+            if is_true(workload, "Evicted"):
                 return State.STOPPING
-            if not is_true(it, "Admitted"):
+            if not is_true(workload, "Admitted"):
                 return State.STARTING
             pods = self.pods
             running = [pod for pod in pods if status_of(pod).get("phase") in ("Running", "Succeeded")]
             return State.RUNNING if len(running) >= self.asks.count else State.STARTING
-        if spec_of(it).get("active") is False:
+        if spec_of(workload).get("active") is False:
             return State.HELD
-        return State.STOPPED if is_true(it, "Evicted") else State.WAITING
+        return State.STOPPED if is_true(workload, "Evicted") else State.WAITING
 
     @cached_property
     def story(self) -> Story:
@@ -124,9 +124,9 @@ class Case:
     @cached_property
     def pods(self) -> list[Object]:
         def mine(pod: Object) -> bool:
-            return uid_of(pod) in self.target.uids or any(it["uid"] in self.target.uids for it in owners_of(pod))
+            return uid_of(pod) in self.target.uids or any(entry["uid"] in self.target.uids for entry in owners_of(pod))
 
-        return [it for it in self.snapshot.of("Pod") if space_of(it) == self.target.namespace and mine(it)]
+        return [pod for pod in self.snapshot.of("Pod") if space_of(pod) == self.target.namespace and mine(pod)]
 
     # --- the waiting queue
 
@@ -134,29 +134,29 @@ class Case:
     def line(self) -> list[Object]:
         """All that waits in its ClusterQueue, in Kueue's order: priority, then age."""
         waiting = [
-            it
-            for it in self.snapshot.of("Workload")
-            if not is_true(it, "QuotaReserved")
-            and not is_true(it, "Finished")
-            and spec_of(it).get("active") is not False
-            and cluster_queue_of(self.snapshot, it) == self.cluster_queue
+            workload
+            for workload in self.snapshot.of("Workload")
+            if not is_true(workload, "QuotaReserved")
+            and not is_true(workload, "Finished")
+            and spec_of(workload).get("active") is not False
+            and cluster_queue_of(self.snapshot, workload) == self.cluster_queue
         ]
         return sorted(
             waiting,
-            key=lambda it: (
-                -int(spec_of(it).get("priority") or 0),
-                str(it["metadata"].get("creationTimestamp")),
-                uid_of(it),
+            key=lambda entry: (
+                -int(spec_of(entry).get("priority") or 0),
+                str(entry["metadata"].get("creationTimestamp")),
+                uid_of(entry),
             ),
         )
 
     @property
     def before(self) -> list[str]:
         names: list[str] = []
-        for it in self.line:
-            if uid_of(it) == uid_of(self.workload):
+        for entry in self.line:
+            if uid_of(entry) == uid_of(self.workload):
                 return names
-            names.append(job_of(it))
+            names.append(job_of(entry))
         return []
 
     def queue_text(self) -> str:
@@ -181,7 +181,9 @@ class Case:
             name: since(time(condition(self.workload, name).get("lastTransitionTime")), self.now)
             for name in ("Admitted", "QuotaReserved")
         }
-        flavors = sorted({flavor for it in self.assignments() for flavor in (it.get("flavors") or {}).values()})
+        flavors = sorted(
+            {flavor for assignment in self.assignments() for flavor in (assignment.get("flavors") or {}).values()}
+        )
         on = f" on {', '.join(flavors)}" if flavors else ""
         if state is State.RUNNING:
             return f"{self.named} runs{on}. It started {at['Admitted']}."
@@ -207,7 +209,7 @@ class Case:
         flavors = self.asks.flavors(self.plan)
         text = self.asks.in_words(self.plan)
         if flavors and len(flavors) < len(self.plan.flavors):
-            text += f"; flavor {' or '.join(it.name for it in flavors)}"
+            text += f"; flavor {' or '.join(flavor.name for flavor in flavors)}"
         priority = str((spec_of(self.workload).get("priorityClassRef") or NONE).get("name") or "")
         return text + (f"; priority {priority}" if priority else "")
 
@@ -219,7 +221,7 @@ class Case:
     @cached_property
     def rooms(self) -> Mapping[str, Room]:
         """By flavor, those that its pods may have; those of which its team can have none only where there are no others."""
-        rooms = {it.name: room for it in self.asks.flavors(self.plan) if (room := self.room(it))}
+        rooms = {flavor.name: room for flavor in self.asks.flavors(self.plan) if (room := self.room(flavor))}
         return {name: room for name, room in rooms.items() if room.most} or rooms
 
     def room(self, flavor: Hardware) -> Room | None:
@@ -227,14 +229,14 @@ class Case:
         if self.team is None or self.place is None:
             return None
         priority = int(spec_of(self.workload).get("priority") or 0)
-        jobs = [it.job for it in self.held]
+        jobs = [held.job for held in self.held]
         return Room(self.plan, flavor, self.team, self.place[1], self.asks.units(flavor), priority, jobs, self.held)
 
     def fits_nodes(self, flavor: Hardware) -> bool:
         """Whether its pods are no larger than the flavor's nodes, which have the level that it requires."""
         tree = topology_of(self.plan, flavor)
         levels = tree.levels if tree else ()
-        required = {it.level for it in self.asks.pods if it.required}
+        required = {pod_set.level for pod_set in self.asks.pods if pod_set.required}
         return self.asks.largest(flavor) <= flavor.units_per_node and required <= set(levels)
 
     @property
@@ -244,12 +246,15 @@ class Case:
     @cached_property
     def context(self) -> Mapping[str, Any]:
         plan, team, space = self.plan, self.team.name if self.team else "", self.target.namespace
-        local = [name_of(it) for it in self.snapshot.of("LocalQueue") if space_of(it) == space]
+        local = [name_of(queue) for queue in self.snapshot.of("LocalQueue") if space_of(queue) == space]
         labels = (
-            f"{it.name}: {', '.join(f'{key}={value}' for key, value in it.node_labels.items())}" for it in plan.flavors
+            f"{flavor.name}: {', '.join(f'{key}={value}' for key, value in flavor.node_labels.items())}"
+            for flavor in plan.flavors
         )
-        levels = sorted({"host" if it.level == HOSTNAME else it.level for it in self.asks.pods if it.level})
-        required = any(it.required for it in self.asks.pods)
+        levels = sorted(
+            {"host" if pod_set.level == HOSTNAME else pod_set.level for pod_set in self.asks.pods if pod_set.level}
+        )
+        required = any(pod_set.required for pod_set in self.asks.pods)
         return {
             "job": str(self.target),
             "team": team,
@@ -261,7 +266,7 @@ class Case:
             "outsider": self._outsider(),
             "resources": ", ".join(plan.resources),
             "selectors": "; ".join(labels),
-            "topologies": ", ".join(dict.fromkeys(level for it in plan.topologies for level in it.levels))
+            "topologies": ", ".join(dict.fromkeys(level for topology in plan.topologies for level in topology.levels))
             or "it has none",
             "levels": f"all its pods must share one {' and one '.join(levels)}; " if levels and required else "",
             "together": f"enough in one {levels[0]}" if levels and required else "enough for all its pods",
@@ -280,18 +285,19 @@ class Case:
     def _checks(self) -> str:
         checks = status_of(self.workload).get("admissionChecks") or ()
         return ", ".join(
-            f"{it.get('name')} is {it.get('state')}{': ' + it['message'] if it.get('message') else ''}" for it in checks
+            f"{check.get('name')} is {check.get('state')}{': ' + check['message'] if check.get('message') else ''}"
+            for check in checks
         )
 
     def _stop_policy(self) -> str:
         queue = self.snapshot.get("ClusterQueue", self.cluster_queue) or NONE
         local = self.snapshot.get("LocalQueue", self.local, self.target.namespace) or NONE
-        for it in (queue, local):
-            policy = spec_of(it).get("stopPolicy") or "None"
+        for item in (queue, local):
+            policy = spec_of(item).get("stopPolicy") or "None"
             if policy != "None":
                 return f" (stopPolicy: {policy})"
-        for it in (queue, local):
-            active = condition(it, "Active")
+        for entry in (queue, local):
+            active = condition(entry, "Active")
             if active.get("status") == "False" and active.get("message"):
                 return f" ({active['message']})"
         return ""

@@ -62,7 +62,7 @@ class Wanted:
 
 
 def _is_kind(word: str) -> bool:
-    return word in {"workload", *(it.lower() for it in JOBS)} or (word.endswith("job") and len(word) > 3)
+    return word in {"workload", *(entry.lower() for entry in JOBS)} or (word.endswith("job") and len(word) > 3)
 
 
 @dataclass(frozen=True)
@@ -85,46 +85,46 @@ class Target:
 def find(snapshot: Snapshot, wanted: Wanted) -> Target:
     """Raises NotFound, also where it means several jobs."""
     targets: dict[tuple[str, str, str], Target] = {}
-    for kind, it in snapshot.all():
-        if _named(kind, it, wanted):
-            one = _target(snapshot, kind, it)
+    for kind, entry in snapshot.all():
+        if _named(kind, entry, wanted):
+            one = _target(snapshot, kind, entry)
             targets.setdefault((one.namespace, one.kind, one.name), one)
-        elif kind == "Workload" and (not wanted.namespace or space_of(it) == wanted.namespace):
-            for owner in owners_of(it):
+        elif kind == "Workload" and (not wanted.namespace or space_of(entry) == wanted.namespace):
+            for owner in owners_of(entry):
                 if owner["name"] == wanted.name and wanted.kind in ("", owner["kind"].lower()):
-                    one = _target(snapshot, kind, it)
+                    one = _target(snapshot, kind, entry)
                     targets.setdefault((one.namespace, one.kind, one.name), one)
     if len(targets) == 1:
         return next(iter(targets.values()))
     if targets:
-        several = [f"{it.namespace}/{it.kind.lower()}/{it.name}" for it in targets.values()]
+        several = [f"{target.namespace}/{target.kind.lower()}/{target.name}" for target in targets.values()]
         raise NotFound(f"{wanted} may be any of {', '.join(sorted(several)[:8])}: say which")
     raise NotFound(_absent(snapshot, wanted))
 
 
-def _named(kind: str, it: Object, wanted: Wanted) -> bool:
-    if kind not in (*JOBS, "Workload") or name_of(it) != wanted.name:
+def _named(kind: str, body: Object, wanted: Wanted) -> bool:
+    if kind not in (*JOBS, "Workload") or name_of(body) != wanted.name:
         return False
     if wanted.kind not in ("", kind.lower()):
         return False
-    return not wanted.namespace or space_of(it) == wanted.namespace
+    return not wanted.namespace or space_of(body) == wanted.namespace
 
 
-def _target(snapshot: Snapshot, kind: str, it: Object) -> Target:
+def _target(snapshot: Snapshot, kind: str, body: Object) -> Target:
     """Upwards by owners, as far as there are any; downwards by them again for the Workload."""
-    uids = {uid_of(it)}
-    named = it
+    uids = {uid_of(body)}
+    named = body
     for _ in range(DEEP):
-        owner = next(iter(owners_of(it)), None)
+        owner = next(iter(owners_of(body)), None)
         if owner is None:
             break
         uids.add(str(owner["uid"]))
         above = next(((above, one) for above, one in snapshot.all() if uid_of(one) == owner["uid"]), None)
         if above is None:
-            return _with_workload(snapshot, owner["kind"], space_of(it), owner["name"], uids, None, kind, named)
-        kind_above, it = above
+            return _with_workload(snapshot, owner["kind"], space_of(body), owner["name"], uids, None, kind, named)
+        kind_above, body = above
         kind = kind_above
-    return _with_workload(snapshot, kind, space_of(it), name_of(it), uids, it, kind, named)
+    return _with_workload(snapshot, kind, space_of(body), name_of(body), uids, body, kind, named)
 
 
 def _with_workload(
@@ -138,22 +138,22 @@ def _with_workload(
     named: Object,
 ) -> Target:
     for _ in range(DEEP):  # a TrainJob has JobSets, which have Jobs, which have pods
-        below = {uid_of(it) for kind_of, it in snapshot.all() if kind_of in JOBS and _owned(it, uids)}
+        below = {uid_of(value) for kind_of, value in snapshot.all() if kind_of in JOBS and _owned(value, uids)}
         if below <= uids:
             break
         uids |= below
-    workloads = [it for it in snapshot.of("Workload") if uid_of(it) in uids or _owned(it, uids)]
+    workloads = [workload for workload in snapshot.of("Workload") if uid_of(workload) in uids or _owned(workload, uids)]
     # One made anew for a changed job stands beside the finished one it replaces.
-    workloads.sort(key=lambda it: str(it["metadata"].get("creationTimestamp")))
+    workloads.sort(key=lambda workload: str(workload["metadata"].get("creationTimestamp")))
     return Target(kind, namespace, name, frozenset(uids), body, workloads[-1] if workloads else None)
 
 
-def _owned(it: Object, uids: set[str]) -> bool:
-    return any(owner["uid"] in uids for owner in owners_of(it))
+def _owned(body: Object, uids: set[str]) -> bool:
+    return any(owner["uid"] in uids for owner in owners_of(body))
 
 
 def _absent(snapshot: Snapshot, wanted: Wanted) -> str:
-    spaces = {name_of(it) for it in snapshot.of("Namespace")}
+    spaces = {name_of(namespace) for namespace in snapshot.of("Namespace")}
     if wanted.namespace and spaces and wanted.namespace not in spaces:
         near = similar(wanted.namespace, spaces, 3)
         return f"there is no namespace {wanted.namespace}" + (f"; there is {', '.join(near)}" if near else "")
@@ -171,10 +171,10 @@ def _absent(snapshot: Snapshot, wanted: Wanted) -> str:
 
 
 def _names(snapshot: Snapshot, namespace: str) -> Iterator[str]:
-    for kind, it in snapshot.all():
-        if namespace and space_of(it) != namespace:
+    for kind, entry in snapshot.all():
+        if namespace and space_of(entry) != namespace:
             continue
         if kind == "Workload":
-            yield from (f"{space_of(it)}/{owner['name']}" for owner in owners_of(it))
-        if kind in JOBS and not owners_of(it):
-            yield f"{space_of(it)}/{name_of(it)}"
+            yield from (f"{space_of(entry)}/{owner['name']}" for owner in owners_of(entry))
+        if kind in JOBS and not owners_of(entry):
+            yield f"{space_of(entry)}/{name_of(entry)}"

@@ -62,29 +62,29 @@ class Story:
     def known(self) -> dict[str, str]:
         """Jobs by UID: of the Workload, of the job, and of what events tell of those that are gone."""
         found: dict[str, str] = {}
-        for it in self.snapshot.of("Workload"):
-            name = f"{space_of(it)}/{owner(it)[1]}"
-            found[uid_of(it)] = name
-            found |= {str(one["uid"]): name for one in owners_of(it)}
-            if uid := labels_of(it).get(JOB_UID):
+        for workload in self.snapshot.of("Workload"):
+            name = f"{space_of(workload)}/{owner(workload)[1]}"
+            found[uid_of(workload)] = name
+            found |= {str(one["uid"]): name for one in owners_of(workload)}
+            if uid := labels_of(workload).get(JOB_UID):
                 found[uid] = name
-        for it in self.snapshot.of("Event"):
-            about = it.get("involvedObject") or {}
+        for event in self.snapshot.of("Event"):
+            about = event.get("involvedObject") or {}
             if about.get("uid") and about.get("name"):
                 found.setdefault(str(about["uid"]), f"{about.get('namespace')}/{about['name']}")
         return found
 
     def names(self, message: str) -> str:
-        return UID.sub(lambda it: self.known.get(it[0], it[0]), message)
+        return UID.sub(lambda match: self.known.get(match[0], match[0]), message)
 
     @cached_property
     def stop(self) -> Stop | None:
         """The latest; of those before it Kueue keeps only how many they were."""
-        it = condition(self.workload, EVICTED)
-        message = str(it.get("message") or "")
+        result = condition(self.workload, EVICTED)
+        message = str(result.get("message") or "")
         if not message:
             return None
-        ago = since(time(it.get("lastTransitionTime")), self.snapshot.now)
+        ago = since(time(result.get("lastTransitionTime")), self.snapshot.now)
         by = BY.search(message)
         reason = WORDS.get(by["why"].strip(), "") if by else ""
         context = {**self._by(by), "team": self._team()} if by else {}
@@ -94,15 +94,15 @@ class Story:
 
     def lines(self) -> Iterator[str]:
         again = not is_true(self.workload, EVICTED)
-        if it := self.stop:
-            yield f"before: {it.sentence}" if again else f"{it.ago}: {it.sentence}"
+        if stop := self.stop:
+            yield f"before: {stop.sentence}" if again else f"{stop.ago}: {stop.sentence}"
         evictions = (status_of(self.workload).get("schedulingStats") or {}).get("evictions") or ()
-        if (total := sum(int(it.get("count") or 0) for it in evictions)) > 1:
+        if (total := sum(int(eviction.get("count") or 0) for eviction in evictions)) > 1:
             yield f"{total} times in all"
 
-    def _by(self, it: re.Match[str]) -> dict[str, str]:
-        name = self.known.get(it["uid"]) or self.known.get(it["job"] or "") or self._by_event()
-        queue = (it["path"] or "").rpartition("/")[2]
+    def _by(self, match: re.Match[str]) -> dict[str, str]:
+        name = self.known.get(match["uid"]) or self.known.get(match["job"] or "") or self._by_event()
+        queue = (match["path"] or "").rpartition("/")[2]
         team, prod = queues(self.plan).get(queue, ("", False))
         if not team and name:
             team = self._team_of(name.partition("/")[0])
@@ -113,12 +113,12 @@ class Story:
         """The one who stopped it says so in an event of its own, by this Workload's UID."""
         mine = uid_of(self.workload)
         found = [
-            it
-            for it in self.snapshot.of("Event")
-            if it.get("reason") == "PreemptedWorkload" and mine in str(it.get("message"))
+            event
+            for event in self.snapshot.of("Event")
+            if event.get("reason") == "PreemptedWorkload" and mine in str(event.get("message"))
         ]
-        for it in sorted(found, key=lambda one: event_time(one) or self.snapshot.now, reverse=True):
-            about = it["involvedObject"]
+        for entry in sorted(found, key=lambda one: event_time(one) or self.snapshot.now, reverse=True):
+            about = entry["involvedObject"]
             return f"{about.get('namespace')}/{about.get('name')}"
         return ""
 

@@ -76,31 +76,31 @@ class Case:
     @cached_property
     def pods(self) -> list[Object]:
         def mine(pod: Object) -> bool:
-            if uid_of(pod) in self.target.uids or any(it["uid"] in self.target.uids for it in owners_of(pod)):
+            if uid_of(pod) in self.target.uids or any(entry["uid"] in self.target.uids for entry in owners_of(pod)):
                 return True
             return notes_of(pod).get(POD_GROUP) in self.groups
 
-        return [it for it in self.snapshot.of("Pod") if space_of(it) == self.target.namespace and mine(it)]
+        return [pod for pod in self.snapshot.of("Pod") if space_of(pod) == self.target.namespace and mine(pod)]
 
     @cached_property
     def groups(self) -> set[str]:
         """Names of its PodGroups: of a gang there is one, and a Job has one a pod."""
-        mine = (it for it in self.snapshot.of("PodGroup") if space_of(it) == self.target.namespace)
+        mine = (group for group in self.snapshot.of("PodGroup") if space_of(group) == self.target.namespace)
         names = {
-            name_of(it)
-            for it in mine
-            if uid_of(it) in self.target.uids or any(one["uid"] in self.target.uids for one in owners_of(it))
+            name_of(entry)
+            for entry in mine
+            if uid_of(entry) in self.target.uids or any(one["uid"] in self.target.uids for one in owners_of(entry))
         }
-        named = (it for it in self.snapshot.of("Pod") if uid_of(it) in self.target.uids)
-        return names | {notes_of(it)[POD_GROUP] for it in named if POD_GROUP in notes_of(it)}
+        named = (pod for pod in self.snapshot.of("Pod") if uid_of(pod) in self.target.uids)
+        return names | {notes_of(entry)[POD_GROUP] for entry in named if POD_GROUP in notes_of(entry)}
 
     @property
     def running(self) -> list[Object]:
-        return [it for it in self.pods if status_of(it).get("phase") == "Running"]
+        return [pod for pod in self.pods if status_of(pod).get("phase") == "Running"]
 
     @property
     def waiting(self) -> list[Object]:
-        return [it for it in self.pods if status_of(it).get("phase") in (None, "Pending")]
+        return [pod for pod in self.pods if status_of(pod).get("phase") in (None, "Pending")]
 
     @property
     def wanted(self) -> int:
@@ -119,7 +119,7 @@ class Case:
     @property
     def state(self) -> State:
         body = self.target.body
-        if body and any(is_true(body, it) for it in ("Complete", "Failed")):
+        if body and any(is_true(body, entry) for entry in ("Complete", "Failed")):
             return State.FINISHED
         if not self.pods:
             return State.OUTSIDE if not self.groups and not self.queue_name else State.WAITING
@@ -127,7 +127,7 @@ class Case:
             return State.RUNNING
         if self.running:
             return State.STARTING
-        if all(status_of(it).get("phase") in ("Succeeded", "Failed") for it in self.pods):
+        if all(status_of(pod).get("phase") in ("Succeeded", "Failed") for pod in self.pods):
             return State.FINISHED
         return State.STOPPED if self.evictions else State.WAITING
 
@@ -140,10 +140,10 @@ class Case:
             each = requests.of_pod(spec, (template.get("metadata") or NONE).get("annotations") or {})
             return Asks((PodSet("", self.wanted, each, spec.get("nodeSelector") or {}),))
         kinds: dict[str, list[PodSet]] = {}
-        for it in self.pods:
-            each = requests.of(it)
+        for pod in self.pods:
+            each = requests.of(pod)
             kinds.setdefault(str(sorted(each.items())), []).append(
-                PodSet("", 1, each, spec_of(it).get("nodeSelector") or {})
+                PodSet("", 1, each, spec_of(pod).get("nodeSelector") or {})
             )
         return Asks(tuple(replace(several[0], count=len(several)) for several in kinds.values()))
 
@@ -153,17 +153,17 @@ class Case:
     def queue_name(self) -> str:
         """As its pods say it, or what makes them."""
         bodies = [*self.pods, *([self.target.body] if self.target.body else [])]
-        for it in bodies:
-            template = (spec_of(it).get("template") or NONE).get("metadata") or NONE
-            named = labels_of(it).get(QUEUE_LABEL) or (template.get("labels") or NONE).get(QUEUE_LABEL) or ""
-            named = named or (spec_of(it).get("queue") if self.target.kind == "PodGroup" else "") or ""
+        for body in bodies:
+            template = (spec_of(body).get("template") or NONE).get("metadata") or NONE
+            named = labels_of(body).get(QUEUE_LABEL) or (template.get("labels") or NONE).get(QUEUE_LABEL) or ""
+            named = named or (spec_of(body).get("queue") if self.target.kind == "PodGroup" else "") or ""
             if named:
                 return str(named)
         return ""
 
     @cached_property
     def queues(self) -> dict[str, Object]:
-        return {name_of(it): it for it in self.snapshot.of("Queue")}
+        return {name_of(queue): queue for queue in self.snapshot.of("Queue")}
 
     @cached_property
     def place(self) -> tuple[TeamPlan, Hardware] | None:
@@ -188,16 +188,16 @@ class Case:
 
     def numbers(self, name: str) -> tuple[int, int, int]:
         """Quota, limit (−1: none) and what is in use of a queue, in GPUs. A Queue's own status comes late: pods are counted."""
-        it = self.queues.get(name, NONE)
-        gpu = (spec_of(it).get("resources") or NONE).get("gpu") or NONE
+        result = self.queues.get(name, NONE)
+        gpu = (spec_of(result).get("resources") or NONE).get("gpu") or NONE
         below = {name, *(one for one, body in self.queues.items() if spec_of(body).get("parentQueue") == name)}
         return int(float(gpu.get("quota") or 0)), int(float(gpu.get("limit") or 0)), self.used(below)
 
     def used(self, queues: AbstractSet[str]) -> int:
         resource = self.place[1].resource if self.place else "nvidia.com/gpu"
-        running = (it for it in self.snapshot.of("Pod") if status_of(it).get("phase") == "Running")
-        mine = (it for it in running if labels_of(it).get(QUEUE_LABEL) in queues)
-        return whole(sum((requests.of(it).get(resource, ZERO) for it in mine), ZERO))
+        running = (pod for pod in self.snapshot.of("Pod") if status_of(pod).get("phase") == "Running")
+        mine = (entry for entry in running if labels_of(entry).get(QUEUE_LABEL) in queues)
+        return whole(sum((requests.of(entry).get(resource, ZERO) for entry in mine), ZERO))
 
     def queue_text(self) -> str:
         if not self.queue_name or "Queue" in self.snapshot.unseen:
@@ -229,7 +229,7 @@ class Case:
         if state in (State.RUNNING, State.FINISHED):
             return about
         matches, said = self.told()
-        reasons = [explain(it, self.context(it)) for it in matches]
+        reasons = [explain(match, self.context(match)) for match in matches]
         if not reasons and said:
             reasons = [Reason("unknown", "KAI says why in words that are not known here; they stand below.")]
         elif not reasons and self.suspended:
@@ -246,23 +246,23 @@ class Case:
             reasons = [Reason("no-pods", text)]
         elif not reasons:
             reasons = [Reason("not-told", "KAI has not said why.")]
-        never = any(it.row.never for it in matches)
+        never = any(match.row.never for match in matches)
         blind = bool(self.snapshot.unseen & {"Pod", "Queue"})
         if blind and not never:
             return replace(
                 about,
                 queue=self.queue_name,
                 reasons=tuple(reasons),
-                help=tuple(dict.fromkeys(it.help for it in reasons if it.help)),
+                help=tuple(dict.fromkeys(reason.help for reason in reasons if reason.help)),
                 said=tuple(said),
                 unseen=UNSEEN,
             )
         return replace(
             about,
             reasons=tuple(reasons),
-            holders=() if never else tuple(self.holders({it.key for it in reasons})),
+            holders=() if never else tuple(self.holders({reason.key for reason in reasons})),
             reclaim=() if never else tuple(self.reclaims(matches)),
-            help=tuple(dict.fromkeys(it.help for it in reasons if it.help)),
+            help=tuple(dict.fromkeys(reason.help for reason in reasons if reason.help)),
             when=When(NEVER, NEVER, True) if never else self.when(matches),
             said=tuple(said),
         )
@@ -276,7 +276,7 @@ class Case:
             return f"{self.named} runs: {counted(len(self.running), 'pod')}."
         if state is State.STARTING:
             return f"{self.named} runs in part: {len(self.running)} of {counted(self.wanted, 'pod')} run, {self.wanted - len(self.running)} wait."
-        times = [it for one in [self.target.body, *self.pods] if one and (it := created(one))]
+        times = [time for one in [self.target.body, *self.pods] if one and (time := created(one))]
         age = since(min(times), self.snapshot.now) if times else "at an unknown time"
         if state is State.STOPPED:
             return f"{self.named} was stopped, and waits to start again."
@@ -295,18 +295,20 @@ class Case:
             ):
                 message = str(event.get("message") or "")
                 found += [
-                    it for it in match(KAI, "NotReady", "NotReady", message) if len(self.pods) < int(it.groups["pods"])
+                    entry
+                    for entry in match(KAI, "NotReady", "NotReady", message)
+                    if len(self.pods) < int(entry.groups["pods"])
                 ][:1]
                 said.append(Said("KAI", "event on its PodGroup", "NotReady", message))
         for pod in self.waiting:
-            it = condition(pod, SCHEDULED)
-            if it.get("status") == "False" and it.get("message"):
-                message = str(it["message"])
-                found += match(KAI, SCHEDULED, str(it.get("reason")), message)
-                said.append(Said("KAI", f"pod {name_of(pod)}", str(it.get("reason") or ""), message))
-        rows = {it.row.key: it for it in reversed(found)}
-        words = {it.message.replace(it.where.removeprefix("pod "), ""): it for it in reversed(said)}
-        return [rows[key] for key in dict.fromkeys(it.row.key for it in found)], list(words.values())[::-1]
+            result = condition(pod, SCHEDULED)
+            if result.get("status") == "False" and result.get("message"):
+                message = str(result["message"])
+                found += match(KAI, SCHEDULED, str(result.get("reason")), message)
+                said.append(Said("KAI", f"pod {name_of(pod)}", str(result.get("reason") or ""), message))
+        rows = {match.row.key: match for match in reversed(found)}
+        words = {entry.message.replace(entry.where.removeprefix("pod "), ""): entry for entry in reversed(said)}
+        return [rows[key] for key in dict.fromkeys(match.row.key for match in found)], list(words.values())[::-1]
 
     def _of_queue(self) -> Iterator[Match]:
         if "Queue" in self.snapshot.unseen:
@@ -315,15 +317,19 @@ class Case:
             yield from match(KAI, "Queue", "", "no queue")
         elif not self.queue_name and "default-queue" not in self.queues:
             yield from match(KAI, "Queue", "", "no label")
-        elif any(spec_of(it).get("parentQueue") == self.queue_name for it in self.queues.values()) and self.queue_name:
+        elif (
+            any(spec_of(queue).get("parentQueue") == self.queue_name for queue in self.queues.values())
+            and self.queue_name
+        ):
             yield from match(KAI, "Queue", "", "parent")
 
     def context(self, found: Match) -> dict[str, str]:
         named = found.groups.get("queue", self.queue_name)
         priority = next(
-            (str(spec_of(it).get("priorityClassName")) for it in self.pods if spec_of(it).get("priorityClassName")), ""
+            (str(spec_of(pod).get("priorityClassName")) for pod in self.pods if spec_of(pod).get("priorityClassName")),
+            "",
         )
-        lacking = [f"{it['count']} {it['what']}" for it in EXCLUDED.finditer(found.groups.get("why", ""))]
+        lacking = [f"{match['count']} {match['what']}" for match in EXCLUDED.finditer(found.groups.get("why", ""))]
         return {
             "queue": named,
             "queues": self.right_queues(),
@@ -335,12 +341,12 @@ class Case:
 
     def _limit(self, named: str) -> str:
         """Whose limit it is, in the agreement's words. KAI calls a queue by its display name."""
-        by_name = {str(spec_of(it).get("displayName") or name): name for name, it in self.queues.items()}
+        by_name = {str(spec_of(queue).get("displayName") or name): name for name, queue in self.queues.items()}
         name = by_name.get(named, named)
         if name not in self.queues or self.place is None:
             return f"The queue {named} is full:"
         team, flavor = self.place
-        if any(spec_of(it).get("parentQueue") == name for it in self.queues.values()):
+        if any(spec_of(queue).get("parentQueue") == name for queue in self.queues.values()):
             return f"What teams lend one another and what is nobody's is one pool for all (queue {named}):"
         if name == kai.reserved(self.plan, team, flavor):
             return f"{name} is what {team.name} never lends, and no more:"
@@ -360,11 +366,13 @@ class Case:
         mine, flavor = self.place
         own = keys == {"over-quota"}
         used = {
-            team.name: sum(it.units(flavor.name) for it in self.held if it.job.team == team.name)
+            team.name: sum(held.units(flavor.name) for held in self.held if held.job.team == team.name)
             for team in self.plan.teams
         }
         teams = (
-            [mine] if own else sorted(self.plan.teams, key=lambda it: it.shares[flavor.name].guaranteed - used[it.name])
+            [mine]
+            if own
+            else sorted(self.plan.teams, key=lambda team: team.shares[flavor.name].guaranteed - used[team.name])
         )
         for team in teams:
             kept = kai.reserved(self.plan, team, flavor)
@@ -374,24 +382,24 @@ class Case:
                     team.name, flavor.name, 0, f"{team.name} keeps {flavor.count(idle)} idle, which it never lends"
                 )
             if amount := used[team.name]:
-                jobs = [it for it in self.held if it.job.team == team.name]
+                jobs = [held for held in self.held if held.job.team == team.name]
                 text = holds(team.name, flavor, amount, of_guaranteed(team, flavor, amount), jobs, self.snapshot.now)
                 yield Holder(team.name, flavor.name, amount, text)
 
     def reclaims(self, matches: Sequence[Match]) -> Iterator[str]:
-        if self.place is None or not self.waiting or {it.row.key for it in matches} & {"gang", "no-node"}:
+        if self.place is None or not self.waiting or {match.row.key for match in matches} & {"gang", "no-node"}:
             return
         team, flavor = self.place
         quota, limit, used = self.numbers(self.queue_name)
         if used >= quota:
             has = f"has all {flavor.count(quota)} of its quota in use" if quota else "has no quota of its own"
-            borrows = 0 <= limit <= quota or any(it.row.key == "over-quota" for it in matches)
+            borrows = 0 <= limit <= quota or any(match.row.key == "over-quota" for match in matches)
             yield f"The queue {self.queue_name} {has}. {'It may not borrow more.' if borrows else 'More it borrows, and waits for.'}"
             return
         above = [
-            f"{it.name} ({flavor.count(more)})"
-            for it in self.plan.teams
-            if it is not team and (more := self._above(it, flavor)) > 0
+            f"{entry.name} ({flavor.count(more)})"
+            for entry in self.plan.teams
+            if entry is not team and (more := self._above(entry, flavor)) > 0
         ]
         left = flavor.count(quota - used)
         if above:
@@ -404,7 +412,7 @@ class Case:
         return used - quota
 
     def when(self, matches: Sequence[Match]) -> When:
-        keys = {it.row.key for it in matches}
+        keys = {match.row.key for match in matches}
         if self.suspended:
             return When(f"when the {self.target.kind} is suspended no longer", "no bound")
         if not self.waiting:
@@ -428,11 +436,11 @@ class Case:
     def evictions(self) -> list[Object]:
         """Events on its PodGroups, also those of pods that are gone: the latest first."""
         found = [
-            it
-            for it in self.snapshot.of("Event")
-            if it.get("reason") == EVICT and self._about_it(it.get("involvedObject") or NONE)
+            event
+            for event in self.snapshot.of("Event")
+            if event.get("reason") == EVICT and self._about_it(event.get("involvedObject") or NONE)
         ]
-        return sorted(found, key=lambda it: event_time(it) or self.snapshot.now, reverse=True)
+        return sorted(found, key=lambda entry: event_time(entry) or self.snapshot.now, reverse=True)
 
     def _about_it(self, about: Object) -> bool:
         if about.get("namespace") != self.target.namespace:
@@ -445,10 +453,10 @@ class Case:
         told: dict[str, int] = {}
         latest: dict[str, str] = {}
         for event in self.evictions:
-            for it in match(KAI, EVICT, EVICT, str(event.get("message") or "")):
-                by, team = self._by(it.groups["group"])
+            for entry in match(KAI, EVICT, EVICT, str(event.get("message") or "")):
+                by, team = self._by(entry.groups["group"])
                 text = explain(
-                    it, {"by": by, "by_team": team, "team": self.place[0].name if self.place else "its team"}
+                    entry, {"by": by, "by_team": team, "team": self.place[0].name if self.place else "its team"}
                 ).text
                 told[text] = told.get(text, 0) + 1
                 latest.setdefault(text, since(event_time(event), self.snapshot.now))
@@ -464,5 +472,5 @@ class Case:
             if space_of(pod) == namespace and notes_of(pod).get(POD_GROUP) == name:
                 owner = next(iter(owners_of(pod)), None)
                 return f"{namespace}/{owner['name'] if owner else name_of(pod)}", team
-        it = GROUP.match(name)
-        return f"{namespace}/{it['pod'] if it else name}", team
+        match = GROUP.match(name)
+        return f"{namespace}/{match['pod'] if match else name}", team

@@ -63,14 +63,14 @@ def _waits(case: Case) -> Answer:
     if equal and case.state is not State.HELD:
         reasons.insert(0, equal)
     # What is free or taken is beside the point where the queue itself is shut to the job, or nobody looks at it.
-    shut = never and (case.state is State.HELD or any(_final(it) for it in matches))
-    settled = shut or any(it.row.key == "making-room" for it in matches)
+    shut = never and (case.state is State.HELD or any(_final(match) for match in matches))
+    settled = shut or any(match.row.key == "making-room" for match in matches)
     rooms = case.rooms if case.counted and not settled else {}
     holders = [
-        it
+        holder
         for room in rooms.values()
         if room.missing and room.bound is not Bound.MAXIMUM
-        for it in room.holders(case.now)
+        for holder in room.holders(case.now)
     ]
     return replace(
         _about(case),
@@ -78,7 +78,9 @@ def _waits(case: Case) -> Answer:
         holders=tuple(holders),
         reclaim=tuple(dict.fromkeys(line for room in rooms.values() for line in room.reclaims())),
         help=tuple(dict.fromkeys(_help(case, reasons, rooms))),
-        when=when(case.now, list(rooms.values()), {it.key for it in reasons}, never, case.before, case.not_before),
+        when=when(
+            case.now, list(rooms.values()), {reason.key for reason in reasons}, never, case.before, case.not_before
+        ),
         said=tuple(said),
         unseen=UNSEEN if not (case.counted or settled) else "",
     )
@@ -101,30 +103,32 @@ def _why(case: Case, matches: Sequence[Match], said: Sequence[Said]) -> list[Rea
 
 
 def _reasons(case: Case, matches: Sequence[Match]) -> Iterator[Reason]:
-    too_large = {it.groups["flavor"] for it in matches if it.row.seen == "spec"}
-    short = {(it.groups.get("flavor"), it.groups.get("resource")) for it in matches if it.row.key in QUOTA_KEYS}
-    for it in matches:
-        flavor, resource = it.groups.get("flavor", ""), it.groups.get("resource", "")
+    too_large = {match.groups["flavor"] for match in matches if match.row.seen == "spec"}
+    short = {
+        (match.groups.get("flavor"), match.groups.get("resource")) for match in matches if match.row.key in QUOTA_KEYS
+    }
+    for entry in matches:
+        flavor, resource = entry.groups.get("flavor", ""), entry.groups.get("resource", "")
         room = case.rooms.get(flavor)
-        if it.row.key in ("nodes", "topology-level") and case.rooms and not room:
+        if entry.row.key in ("nodes", "topology-level") and case.rooms and not room:
             continue  # the job names its flavor: of the others nothing is to be said
-        if "topology" in it.groups and flavor in too_large:
+        if "topology" in entry.groups and flavor in too_large:
             continue  # no node could, so none does
-        if room and (gone := room.flavor.nodes - int(it.groups.get("nodes") or room.flavor.nodes)) > 0:
-            reason, there = explain(it, case.context), counted(room.flavor.nodes, "node")
+        if room and (gone := room.flavor.nodes - int(entry.groups.get("nodes") or room.flavor.nodes)) > 0:
+            reason, there = explain(entry, case.context), counted(room.flavor.nodes, "node")
             missing = (
                 f"The agreement has {there} of it: {gone} {'is' if gone == 1 else 'are'} gone, broken or not labelled."
             )
             yield replace(reason, text=f"{reason.text} {missing}")
-        elif room is None or it.row.key not in QUOTA_KEYS:
-            yield explain(it, case.context)
+        elif room is None or entry.row.key not in QUOTA_KEYS:
+            yield explain(entry, case.context)
         elif resource == room.flavor.resource:
-            reason = explain(it, case.context)
+            reason = explain(entry, case.context)
             yield replace(reason, text=room.sentence()) if case.counted else reason
         elif text := ratio(case.asks, room.flavor, resource, room.team.name):
             yield Reason("ratio", text, _ratio_help(room))
         elif (flavor, room.flavor.resource) not in short:  # else CPU and memory follow the units
-            yield explain(it, case.context)
+            yield explain(entry, case.context)
 
 
 def _ratio_help(room: Room) -> str:
@@ -135,16 +139,16 @@ def _ratio_help(room: Room) -> str:
 
 def _never(case: Case, matches: Sequence[Match]) -> bool:
     """Whether no flavor has hope: a reason that no other job's end removes, in each that it may have, or of no flavor."""
-    stuck = {it.groups.get("flavor", "") for it in matches if it.row.never}
-    if any(_final(it) for it in matches):
+    stuck = {match.groups.get("flavor", "") for match in matches if match.row.never}
+    if any(_final(match) for match in matches):
         return True
-    elsewhere = {it.groups["flavor"] for it in matches if it.row.key == "nodes"}
+    elsewhere = {match.groups["flavor"] for match in matches if match.row.key == "nodes"}
     return bool(matches) and (set(case.rooms) or elsewhere) <= stuck | elsewhere
 
 
-def _final(it: Match) -> bool:
+def _final(match: Match) -> bool:
     """A reason of no flavor that does not go by itself."""
-    return it.row.never and not it.groups.keys() & {"flavor", "topology"}
+    return match.row.never and not match.groups.keys() & {"flavor", "topology"}
 
 
 def _head(case: Case) -> Reason | None:
@@ -153,7 +157,7 @@ def _head(case: Case) -> Reason | None:
     if not case.before:
         return None
     found = match(KUEUE, "ClusterQueue.queueingStrategy", strategy, "")
-    return next((explain(it, {**case.context, "head": case.before[0]}) for it in found), None)
+    return next((explain(match, {**case.context, "head": case.before[0]}) for match in found), None)
 
 
 def _held(case: Case) -> Reason:
@@ -169,8 +173,10 @@ def _help(case: Case, reasons: Sequence[Reason], rooms: Mapping[str, Room]) -> I
             yield f"{room.n(room.missing)} of {room.flavor.name} {are} given back by {_whose(room)}"
         if smaller := room.smaller(case.asks):
             yield smaller
-    yield from (it.help for it in reasons if it.help and not (it.key == "short" and case.counted and case.rooms))
-    if rooms and ELSEWHERE & {it.key for it in reasons}:
+    yield from (
+        reason.help for reason in reasons if reason.help and not (reason.key == "short" and case.counted and case.rooms)
+    )
+    if rooms and ELSEWHERE & {reason.key for reason in reasons}:
         yield from _elsewhere(case)
 
 
@@ -182,10 +188,10 @@ def _whose(room: Room) -> str:
 
 def _elsewhere(case: Case) -> Iterator[str]:
     """Flavors that have room for it, and that it excludes by naming nodes."""
-    for it in case.asks.others(case.plan):
-        room = case.room(it)
-        if room and not room.missing and case.fits_nodes(it):
-            yield f"its nodeSelector also allows flavor {it.name}: {room.n(room.free)} are free to {room.team.name} there"
+    for flavor in case.asks.others(case.plan):
+        room = case.room(flavor)
+        if room and not room.missing and case.fits_nodes(flavor):
+            yield f"its nodeSelector also allows flavor {flavor.name}: {room.n(room.free)} are free to {room.team.name} there"
 
 
 # --- it has its quota, or had it
@@ -202,17 +208,17 @@ def _started(case: Case) -> Answer:
 
 
 def _starting(case: Case) -> tuple[list[Reason], list[Said]]:
-    it = condition(case.workload, ADMITTED)
-    if it.get("status") != "True":
+    result = condition(case.workload, ADMITTED)
+    if result.get("status") != "True":
         unready = [one for one in status_of(case.workload).get("admissionChecks") or () if one.get("state") != "Ready"]
-        reason = "UnsatisfiedAdmissionChecks" if unready else str(it.get("reason") or "")
-        said = [Said("Kueue", ADMITTED, reason, case.names(str(it["message"])))] if it.get("message") else []
+        reason = "UnsatisfiedAdmissionChecks" if unready else str(result.get("reason") or "")
+        said = [Said("Kueue", ADMITTED, reason, case.names(str(result["message"])))] if result.get("message") else []
         return [explain(one, case.context) for one in match(KUEUE, ADMITTED, reason, "")], said
     waiting = [pod for pod in case.pods if status_of(pod).get("phase") == "Pending"]
     for pod in waiting:
-        it = condition(pod, "PodScheduled")
-        if it.get("status") == "False":
-            message, reason = str(it.get("message") or ""), str(it.get("reason") or "")
+        result = condition(pod, "PodScheduled")
+        if result.get("status") == "False":
+            message, reason = str(result.get("message") or ""), str(result.get("reason") or "")
             context = {**case.context, "waiting": f"{len(waiting)} of its {counted(case.asks.count, 'pod')}"}
             rows = match(KUEUE, "PodScheduled", reason, message)
             return [explain(one, context) for one in rows], [
@@ -222,8 +228,8 @@ def _starting(case: Case) -> tuple[list[Reason], list[Said]]:
 
 
 def _finished(case: Case) -> Answer:
-    it = condition(case.workload, "Finished")
-    how = {"Succeeded": "has ended", "Failed": "has failed"}.get(str(it.get("reason")), "is finished")
-    ago = since(time(it.get("lastTransitionTime")), case.now)
-    message = case.names(str(it.get("message") or ""))
+    result = condition(case.workload, "Finished")
+    how = {"Succeeded": "has ended", "Failed": "has failed"}.get(str(result.get("reason")), "is finished")
+    ago = since(time(result.get("lastTransitionTime")), case.now)
+    message = case.names(str(result.get("message") or ""))
     return _about(case, f"{case.named} {how}, {ago}{f': {message}' if message else '.'}")

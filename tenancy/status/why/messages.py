@@ -24,7 +24,7 @@ from .table import KUEUE, QUOTA
 
 SAME_ATTEMPT = timedelta(seconds=5)  # events of the attempts that the condition tells the end of
 UNTOLD = ("equal", "not-looked", "not-again")  # rows by which Kueue says that it says nothing
-ROWS = {it.key: it for it in KUEUE}
+ROWS = {row.key: row for row in KUEUE}
 
 
 def heard(case: Case) -> tuple[list[Match], list[Said], Reason | None]:
@@ -32,25 +32,25 @@ def heard(case: Case) -> tuple[list[Match], list[Said], Reason | None]:
     matches, said = _told(case, case.workload)
     if _tells(matches) or (said and not matches):
         return matches, said, None
-    for it in case.line:
-        if uid_of(it) != uid_of(case.workload) and _shape(it) == _shape(case.workload):
-            others, words = _told(case, it)
+    for entry in case.line:
+        if uid_of(entry) != uid_of(case.workload) and _shape(entry) == _shape(case.workload):
+            others, words = _told(case, entry)
             if _tells(others):
-                return others, words, explain(Match(ROWS["equal"], {}), {"other": job_of(it)})
+                return others, words, explain(Match(ROWS["equal"], {}), {"other": job_of(entry)})
     return matches, said, None
 
 
 def _tells(matches: list[Match]) -> bool:
-    return any(it.row.key not in UNTOLD for it in matches)
+    return any(match.row.key not in UNTOLD for match in matches)
 
 
 def _told(case: Case, workload: Object) -> tuple[list[Match], list[Said]]:
-    it = condition(workload, QUOTA)
-    if it.get("status") != "False" or not it.get("message"):
+    result = condition(workload, QUOTA)
+    if result.get("status") != "False" or not result.get("message"):
         return [], []
-    message, changed = str(it["message"]), time(it.get("lastTransitionTime")) or case.now
-    found = [_placed(case, one) for one in match(KUEUE, QUOTA, str(it.get("reason")), message)]
-    said = [Said("Kueue", QUOTA, str(it.get("reason")), case.names(message))]
+    message, changed = str(result["message"]), time(result.get("lastTransitionTime")) or case.now
+    found = [_placed(case, one) for one in match(KUEUE, QUOTA, str(result.get("reason")), message)]
+    said = [Said("Kueue", QUOTA, str(result.get("reason")), case.names(message))]
     for event in case.snapshot.events(workload):
         at, text = event_time(event), str(event.get("message") or "")
         if not at or at < changed - SAME_ATTEMPT or text == message:
@@ -62,14 +62,14 @@ def _told(case: Case, workload: Object) -> tuple[list[Match], list[Said]]:
     return found, said
 
 
-def _placed(case: Case, it: Match) -> Match:
+def _placed(case: Case, match: Match) -> Match:
     """With the flavor, where a message names a topology that only one of those that the job may have is in."""
-    if (name := it.groups.get("topology")) is None:
-        return it
+    if (name := match.groups.get("topology")) is None:
+        return match
     flavors = [
         one for one in case.rooms.values() if (tree := kueue.topology_of(case.plan, one.flavor)) and tree.name == name
     ]
-    return replace(it, groups={**it.groups, "flavor": flavors[0].flavor.name}) if len(flavors) == 1 else it
+    return replace(match, groups={**match.groups, "flavor": flavors[0].flavor.name}) if len(flavors) == 1 else match
 
 
 def sizes(case: Case) -> Iterator[Match]:
@@ -91,7 +91,7 @@ def _shape(workload: Object) -> Any:
     """What Kueue takes two jobs for equal by, as far as it can be seen."""
     spec = spec_of(workload)
     sets = [
-        (it.get("count"), it.get("topologyRequest"), (it.get("template") or NONE).get("spec"))
-        for it in spec.get("podSets") or ()
+        (entry.get("count"), entry.get("topologyRequest"), (entry.get("template") or NONE).get("spec"))
+        for entry in spec.get("podSets") or ()
     ]
     return sets, spec.get("queueName"), spec.get("priority")

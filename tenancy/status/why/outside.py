@@ -20,7 +20,7 @@ def outside(case: Case) -> Answer:
     """It has no Workload: no queue is named, or Kueue does not look at it."""
     body, space, kind = case.target.body or NONE, case.target.namespace, case.target.kind
     named = labels_of(body).get(QUEUE_LABEL, "") if body else ""
-    local = [name_of(it) for it in case.snapshot.of("LocalQueue") if space_of(it) == space]
+    local = [name_of(queue) for queue in case.snapshot.of("LocalQueue") if space_of(queue) == space]
     asks = _asks_of(body)
     text = asks.in_words(case.plan) if asks.pods else ""
     suspended = spec_of(body).get("suspend") is True
@@ -37,12 +37,12 @@ def outside(case: Case) -> Answer:
     }
     known = case.owner or "Namespace" in case.snapshot.unseen
     seen = "metadata.labels" if known else "Namespace"
-    reasons = [explain(it, context) for it in match(KUEUE, seen, "", "")]
+    reasons = [explain(entry, context) for entry in match(KUEUE, seen, "", "")]
     if known and named:
         text_of = f"It names the queue {named}, and Kueue has made no Workload for it."
         reasons = [Reason("no-workload", text_of, f"Kueue runs, and manages a {kind}")]
     job = str(case.target)
-    if any(is_true(body, it) for it in ("Complete", "Failed")):
+    if any(is_true(body, entry) for entry in ("Complete", "Failed")):
         return Answer(job, kind, "kueue", State.FINISHED, f"{case.named} has ended.", text)
     state, headline = State.OUTSIDE, f"{case.named} is not in a queue of the agreement."
     if suspended:
@@ -55,7 +55,7 @@ def outside(case: Case) -> Answer:
         headline,
         text,
         reasons=tuple(reasons),
-        help=tuple(it.help for it in reasons),
+        help=tuple(reason.help for reason in reasons),
         when=When(NEVER, NEVER, True) if suspended and not (known and named) else None,
     )
 

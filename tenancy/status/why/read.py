@@ -68,7 +68,7 @@ class _Reading:
         """The namespaces that have something of this name."""
         if self.wanted.namespace:
             return {self.wanted.namespace}
-        found = {namespace_of(it) for it in self.objects.get("Workload", ()) if self.wanted.name in _names(it)}
+        found = {namespace_of(entry) for entry in self.objects.get("Workload", ()) if self.wanted.name in _names(entry)}
         for kind in JOBS:
             try:
                 there = listing.objects(self.client, kind, fields=f"metadata.name={self.wanted.name}")

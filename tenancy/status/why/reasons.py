@@ -43,13 +43,13 @@ def match(table: tuple[Row, ...], seen: str, reason: str, message: str) -> Itera
             if not found:
                 found.append((0, 0, Match(row, {})))
             continue
-        for it in re.finditer(row.message, message):
-            if not any(start < it.end() and it.start() < end for start, end, _ in found):
+        for item in re.finditer(row.message, message):
+            if not any(start < item.end() and item.start() < end for start, end, _ in found):
                 found.append(
-                    (it.start(), it.end(), Match(row, {key: text or "" for key, text in it.groupdict().items()}))
+                    (item.start(), item.end(), Match(row, {key: text or "" for key, text in item.groupdict().items()}))
                 )
     seen_already: list[Match] = []
-    for _, _, one in sorted(found, key=lambda it: it[0]):
+    for _, _, one in sorted(found, key=lambda entry: entry[0]):
         if one not in seen_already:
             seen_already.append(one)
             yield one
@@ -67,8 +67,8 @@ _WHY = {
 def _excluded(nodes: str, text: str) -> str:
     """`resource "cpu": 2, taint "a": 1` of 4 nodes, in words."""
     parts = []
-    for it in _EXCLUDED.finditer(text):
-        count, kind, name = it["count"], it["kind"], it["name"] or ""
+    for match in _EXCLUDED.finditer(text):
+        count, kind, name = match["count"], match["kind"], match["name"] or ""
         if kind == "resource":
             parts.append(f"{count} with too few free {_LACK.get(name, name)}")
         elif kind == "taint":

@@ -63,10 +63,10 @@ class Snapshot:
             yield from ((kind, one) for one in several)
 
     def get(self, kind: str, name: str, namespace: str = "") -> Object | None:
-        return next((it for it in self.of(kind) if name_of(it) == name and space_of(it) == namespace), None)
+        return next((entry for entry in self.of(kind) if name_of(entry) == name and space_of(entry) == namespace), None)
 
     def events(self, *about: Object) -> list[Object]:
         """Of these objects, the oldest first."""
-        uids = {uid_of(it) for it in about}
-        found = [it for it in self.of("Event") if (it.get("involvedObject") or NONE).get("uid") in uids]
-        return sorted(found, key=lambda it: event_time(it) or self.now)
+        uids = {uid_of(entry) for entry in about}
+        found = [event for event in self.of("Event") if (event.get("involvedObject") or NONE).get("uid") in uids]
+        return sorted(found, key=lambda entry: event_time(entry) or self.now)

@@ -28,7 +28,7 @@ def when(
     not_before: datetime | None = None,
 ) -> When | None:
     """`keys` are those of the reasons, `before` the jobs that wait before it, `not_before` when Kueue looks at it again."""
-    if never or (rooms and all(it.bound is Bound.MAXIMUM for it in rooms)):
+    if never or (rooms and all(room.bound is Bound.MAXIMUM for room in rooms)):
         return When(NEVER, NEVER, True)
     if not_before and not_before > now:
         return When(f"in {within(not_before - now)}: so long Kueue leaves it out of its queue", "no bound")
@@ -44,7 +44,7 @@ def when(
         )
     if not rooms:
         return None
-    best = min(rooms, key=lambda it: it.missing)
+    best = min(rooms, key=lambda room: room.missing)
     if best.bound is Bound.NOTHING:
         if "ratio" in keys:
             return When("when jobs that end leave it the CPU or memory that it asks for", "no bound")
@@ -68,12 +68,12 @@ def when(
 def _ends(now: datetime, room: Room, before: Sequence[str]) -> When:
     ending = room.frees()
     earliest = f"when jobs that end leave it {room.n(room.missing)}; none of them says when it ends"
-    if any(it.ends for it in ending):
+    if any(held.ends for held in ending):
         earliest = f"when jobs that end leave it {room.n(room.missing)}, which may be any moment"
     if room.plan.sharing.policy == "fair":
         earliest += f", or when Kueue takes {room.team.name}'s share from others for it"
     if taken := room.bounded(ending):
-        last = max(it.ends for it in taken if it.ends)
+        last = max(held.ends for held in taken if held.ends)
         also = (
             f", if {', '.join(before[:SHOWN])} before it and other teams leave it that"
             if before
@@ -83,7 +83,7 @@ def _ends(now: datetime, room: Room, before: Sequence[str]) -> When:
         return When(
             earliest, f"{clock(last)}, within {left}: the time limits of {_names(taken)} have passed then{also}"
         )
-    unlimited = [it for it in ending if not it.ends]
+    unlimited = [held for held in ending if not held.ends]
     if not unlimited:
         return When(earliest, "no bound")
     return When(earliest, f"no bound: {_names(unlimited)} {'has' if len(unlimited) == 1 else 'have'} no time limit")

@@ -22,10 +22,10 @@ def _parts(answer: Answer) -> Iterator[tuple[str, Sequence[str]]]:
     about = [("asks", [answer.asks]), ("queue", [answer.queue]), ("stopped", answer.history)]
     yield from ((label, several) for label, several in about if any(several))
     more: list[tuple[str, Sequence[str]]] = [
-        ("why", [it.text for it in answer.reasons]),
-        ("who has it", [it.text for it in answer.holders]),
+        ("why", [reason.text for reason in answer.reasons]),
+        ("who has it", [holder.text for holder in answer.holders]),
         ("take back", answer.reclaim),
-        ("starts if", [f"or {it}" if place else it for place, it in enumerate(answer.help)]),
+        ("starts if", [f"or {value}" if place else value for place, value in enumerate(answer.help)]),
     ]
     yield from ((label, several) for label, several in more if several)
     if answer.when:
@@ -38,7 +38,7 @@ def _parts(answer: Answer) -> Iterator[tuple[str, Sequence[str]]]:
     if answer.unseen:
         yield "not seen", [answer.unseen]
     if answer.said:
-        yield "in full", [f"{it.by}, {it.where} {it.reason}: {it.message}" for it in answer.said]
+        yield "in full", [f"{said.by}, {said.where} {said.reason}: {said.message}" for said in answer.said]
 
 
 def _part(label: str, several: Sequence[str], width: int) -> Iterator[str]:

@@ -117,18 +117,18 @@ def node_of(team: TeamPlan) -> str:
 
 def others(plan: Plan, *teams: TeamPlan) -> list[TeamPlan]:
     """All teams but these, in the agreement's order."""
-    names = {it.name for it in teams}
-    return [it for it in plan.teams if it.name not in names]
+    names = {team.name for team in teams}
+    return [team for team in plan.teams if team.name not in names]
 
 
-def teams(plan: Plan, it: Sizes, held: Mapping[str, int], parts: Mapping[str, int] | None = None) -> dict[str, Jobs]:
+def teams(plan: Plan, sizes: Sizes, held: Mapping[str, int], parts: Mapping[str, int] | None = None) -> dict[str, Jobs]:
     """By team, what holds so much in its regular queue: one job, or where `parts` of it will be stopped several."""
     parts = parts or {}
     return {
         name: (
-            it.jobs(role, plan.team[name], amount, parts[name])
+            sizes.jobs(role, plan.team[name], amount, parts[name])
             if parts.get(name)
-            else it.gang(role, plan.team[name], amount)
+            else sizes.gang(role, plan.team[name], amount)
         )
         for number, (name, amount) in enumerate(held.items(), 1)
         if amount

@@ -31,20 +31,20 @@ def guarantee(plan: Plan, flavor: Hardware, owner: TeamPlan, borrowing: Borrowin
     free = from_all(plan, flavor.name, owner).free
     them, taken = certain(owner, borrowing, all_at_once=share.prod <= free)
     by_prod = max(0, share.prod - them.free) if share.prod else 0
-    it = sizes(flavor, share.prod, share.regular, by_prod, *them.held.values(), *taken.values())
-    held = holders(plan, it, them, taken, by_prod)
+    size = sizes(flavor, share.prod, share.regular, by_prod, *them.held.values(), *taken.values())
+    held = holders(plan, size, them, taken, by_prod)
     stops = {jobs.name: (taken[jobs.team], jobs.each) for jobs in held if jobs.team in taken}
     story = Story().then(f"All other teams take what they can: {told(flavor, them)}.", *held)
     if share.prod:
         story.then(
             f"{owner.name} submits a prod job of {flavor.count(share.prod)}.",
-            it.gang("owner-prod", owner, share.prod, Place.PROD),
+            size.gang("owner-prod", owner, share.prod, Place.PROD),
             stops={name: by_prod // each for name, (_, each) in stops.items()},
         )
     if share.regular:
         story.then(
             f"{owner.name} submits a job of {flavor.count(share.regular)}: now it holds all it is guaranteed.",
-            it.gang("owner", owner, share.regular),
+            size.gang("owner", owner, share.regular),
             stops={name: (amount - by_prod) // each for name, (amount, each) in stops.items()},
         )
     promise = (
@@ -64,8 +64,8 @@ def reclaim(flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -> Iterator
     parts = (share.prod, share.regular) if share.prod else (share.guaranteed - later, later)
     needs = [max(0, parts[0] - them.free)]
     needs.append(them.need - needs[0])
-    it = sizes(flavor, *parts, *needs, *them.held.values())
-    held = holders(borrowing.plan, it, them, {borrower.name: them.need}, *needs)
+    size = sizes(flavor, *parts, *needs, *them.held.values())
+    held = holders(borrowing.plan, size, them, {borrower.name: them.need}, *needs)
     borrowed = next(jobs for jobs in held if jobs.team == borrower.name)
     says = (
         f"{owner.name} is idle; {borrower.name} holds {them.held[borrower.name]}, {them.need} of them {owner.name}'s."
@@ -78,7 +78,7 @@ def reclaim(flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -> Iterator
             prod = bool(share.prod) and not number
             story.then(
                 f"{owner.name} submits a {'prod ' * prod}job of {flavor.count(part)}; it stops {of_whom}.",
-                it.gang(f"owner-{number + 1}", owner, part, Place.PROD if prod else Place.REGULAR),
+                size.gang(f"owner-{number + 1}", owner, part, Place.PROD if prod else Place.REGULAR),
                 stops={borrowed.name: stops},
             )
     what = flavor.count(them.need)
@@ -91,23 +91,23 @@ def reclaim(flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -> Iterator
 def kept(plan: Plan, flavor: Hardware, team: TeamPlan, borrowing: Borrowing) -> Check:
     """The team holds its guarantee, in the newest jobs of all, when another owner takes back what was borrowed of it."""
     share = team.shares[flavor.name]
-    owners = [it for it in others(plan, team) if it.shares[flavor.name].guaranteed]
-    found = [(it, *best) for it in owners if (best := borrowing.most(it, team))]
+    owners = [other for other in others(plan, team) if other.shares[flavor.name].guaranteed]
+    found = [(owner, *best) for owner in owners if (best := borrowing.most(owner, team))]
     if not found:
         return _kept_under_pressure(plan, flavor, team)
     owner, borrower, them = max(found, key=lambda one: one[2].need)
     back = owner.shares[flavor.name].guaranteed
-    it = sizes(flavor, share.regular, share.prod, back, them.need, *them.held.values())
-    held = [jobs for jobs in holders(plan, it, them, {borrower.name: them.need}) if jobs.team != team.name]
+    size = sizes(flavor, share.regular, share.prod, back, them.need, *them.held.values())
+    held = [jobs for jobs in holders(plan, size, them, {borrower.name: them.need}) if jobs.team != team.name]
     borrowed = next(jobs for jobs in held if jobs.team == borrower.name)
     story = Story()
     story.then(
         f"{owner.name} is idle, and {borrower.name} holds {flavor.count(them.need)} of {owner.name}'s own.", *held
     )
-    _all_of_its_own(story, it, team, f"{team.name} submits all it is guaranteed: its jobs are the newest.")
+    _all_of_its_own(story, size, team, f"{team.name} submits all it is guaranteed: its jobs are the newest.")
     story.then(
         f"{owner.name} comes back for {flavor.count(back)}; only {borrower.name} is stopped.",
-        it.gang("owner", owner, back),
+        size.gang("owner", owner, back),
         stops={borrowed.name: them.need // borrowed.each},
     )
     promise = (
@@ -124,23 +124,23 @@ def _kept_under_pressure(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     model.run(team.name, share.guaranteed)
     for other in others(plan, team):
         model.run(other.name, other.shares[flavor.name].guaranteed)
-    held = {it.name: model.queue(it.name).usage + model.run(it.name) for it in others(plan, team)}
-    it = sizes(flavor, share.regular, share.prod, *held.values())
+    held = {other.name: model.queue(other.name).usage + model.run(other.name) for other in others(plan, team)}
+    size = sizes(flavor, share.regular, share.prod, *held.values())
     story = Story()
-    _all_of_its_own(story, it, team, f"{team.name} submits all it is guaranteed.")
-    story.then("The others take what they can get.", *teams(plan, it, held).values())
+    _all_of_its_own(story, size, team, f"{team.name} submits all it is guaranteed.")
+    story.then("The others take what they can get.", *teams(plan, size, held).values())
     more = [one(f"more-{number}", other, flavor) for number, other in enumerate(asking(plan, model, team), 1)]
     story.then("Each of them asks for one more, and waits.", *more, waits=[jobs.name for jobs in more])
     promise = f"{team.name} is not stopped within the {flavor.count(share.guaranteed)} it is guaranteed."
     return story.check("kept", team.name, flavor.name, promise, node_of(team))
 
 
-def _all_of_its_own(story: Story, it: Sizes, team: TeamPlan, says: str) -> None:
-    share = team.shares[it.flavor.name]
+def _all_of_its_own(story: Story, sizes: Sizes, team: TeamPlan, says: str) -> None:
+    share = team.shares[sizes.flavor.name]
     places = {Place.REGULAR: share.regular, Place.PROD: share.prod}
     story.then(
         says,
-        *(it.jobs(f"own-{place}", team, amount, place=place, most=2) for place, amount in places.items() if amount),
+        *(sizes.jobs(f"own-{place}", team, amount, place=place, most=2) for place, amount in places.items() if amount),
     )
 
 

@@ -34,10 +34,12 @@ def levels(plan: Plan, team: TeamPlan) -> list[int | None]:
     """Priorities that the team's jobs may have, from the lowest; None is that of a job that names none. The agreement's where they
     differ from that; else one of the check's own, which policies would refuse. Fewer than two: none may be higher."""
     highest = team.highest_priority
-    values = {it for it in plan.priorities.values() if not plan.access or highest is None or it <= highest}
+    values = {
+        priority for priority in plan.priorities.values() if not plan.access or highest is None or priority <= highest
+    }
     if not values - {0} and not plan.access:
         values.add(OF_OUR_OWN)
-    found = [it or None for it in sorted(values | {0})]
+    found = [value or None for value in sorted(values | {0})]
     return found if len(found) <= MOST_LEVELS else [*found[: MOST_LEVELS - 1], found[-1]]
 
 
@@ -51,9 +53,9 @@ def priority(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
         why = "its jobs may name no priority above that of a job which names none, and policies refuse others"
         return not_run("priority", team.name, flavor.name, f"{promise}.", queue_of(team), why)
     parts = _parts(most, len(lower), _largest_that_stops(plan, flavor, team))
-    it = sizes(flavor, most // parts)
-    first = replace(it.gang("first", team, most), priority=highest)
-    part = it.gang("last", team, most // parts)
+    size = sizes(flavor, most // parts)
+    first = replace(size.gang("first", team, most), priority=highest)
+    part = size.gang("last", team, most // parts)
     groups = [
         replace(part, name=f"level-{number}", priority=value, count=1 if number else parts - len(lower) + 1)
         for number, value in enumerate(lower)
@@ -61,9 +63,9 @@ def priority(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     last = replace(part, priority=highest)
     told = ", ".join(str(value or 0) for value in (*lower, highest))
     story = Story().then(f"{team.name} uses all that it can reach, {flavor.count(most)}.", first)
-    waiting = [it.name for it in (*groups, last)]
+    waiting = [jobs.name for jobs in (*groups, last)]
     story.then(f"Jobs of priority {told} ask in this order, and wait.", *groups, last, waits=waiting)
-    starts = {it.name: it.count for it in (*groups, last)} | {"level-0": groups[0].count - 1}
+    starts = {jobs.name: jobs.count for jobs in (*groups, last)} | {"level-0": groups[0].count - 1}
     story.then(
         "What was used is free: the highest start, and one of the lowest waits.", remove=["first"], starts=starts
     )
@@ -81,9 +83,9 @@ def gang(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """A part of its pods would fit, and none starts; when all fit, all start."""
     most = reach(plan, team, flavor.name)
     unit = gcd(most, flavor.units_per_node)
-    it = Sizes(flavor, unit if most > unit else _most_pods(most, 2))
-    all_of_it, small = it.gang("gang", team, most), Jobs("small", team.name, flavor.name, 1, it.unit)
-    story = Story().then(f"{team.name} uses {flavor.count(it.unit)} of {most} that it can reach.", small)
+    sizes = Sizes(flavor, unit if most > unit else _most_pods(most, 2))
+    all_of_it, small = sizes.gang("gang", team, most), Jobs("small", team.name, flavor.name, 1, sizes.unit)
+    story = Story().then(f"{team.name} uses {flavor.count(sizes.unit)} of {most} that it can reach.", small)
     part, whole = all_of_it.pods - 1, all_of_it.pods
     story.then(f"A job of {whole} pods waits whole, though {part} of them would fit.", all_of_it, waits=["gang"])
     story.then(f"Then there is room for all: all {whole} start.", remove=["small"], starts={"gang": 1})
@@ -114,17 +116,17 @@ def own_namespaces(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
 
 def _strangers(plan: Plan, team: TeamPlan, place: Place) -> list[TeamPlan]:
     """Teams whose jobs may name such a queue at all: policies know no prod queue in a namespace of a team without prod."""
-    return [it for it in others(plan, team) if place is Place.REGULAR or it.has_prod or not plan.access]
+    return [other for other in others(plan, team) if place is Place.REGULAR or other.has_prod or not plan.access]
 
 
 def _smallest(plan: Plan, team: TeamPlan) -> Hardware | None:
     """Of the flavors in which the team has most of what it is promised (a prod slice, a guarantee, anything), that of fewest
     nodes: a queue's rules are the same in all."""
-    able = [it for it in plan.flavors if reach(plan, team, it.name)]
+    able = [flavor for flavor in plan.flavors if reach(plan, team, flavor.name)]
 
-    def rank(it: Hardware) -> tuple[bool, bool, int]:
-        share = team.shares[it.name]
-        return not share.prod, not share.guaranteed, it.nodes
+    def rank(flavor: Hardware) -> tuple[bool, bool, int]:
+        share = team.shares[flavor.name]
+        return not share.prod, not share.guaranteed, flavor.nodes
 
     return min(able, key=rank, default=None)
 
@@ -137,11 +139,11 @@ def _largest_that_stops(plan: Plan, flavor: Hardware, team: TeamPlan) -> int:
 
 def _parts(amount: int, fewest: int, largest: int) -> int:
     """Into how many jobs an amount is parted: more than `fewest` where it can be, and each at most `largest`."""
-    able = [it for it in range(1, MOST_JOBS + 1) if amount % it == 0]
-    right = [it for it in able if it > fewest and amount // it <= largest]
-    return right[0] if right else next((it for it in able if it >= fewest), able[-1])
+    able = [number for number in range(1, MOST_JOBS + 1) if amount % number == 0]
+    right = [entry for entry in able if entry > fewest and amount // entry <= largest]
+    return right[0] if right else next((entry for entry in able if entry >= fewest), able[-1])
 
 
 def _most_pods(amount: int, parts: int = 4) -> int:
     """The size of pods of which a few, `parts` at most, come to the amount."""
-    return amount // max(it for it in range(1, parts + 1) if amount % it == 0)
+    return amount // max(number for number in range(1, parts + 1) if amount % number == 0)

@@ -39,14 +39,14 @@ def guarantee(field: Field, team: TeamPlan) -> Iterator[Check]:
     if not share.guaranteed:
         return
     others = field.besides(team, borrower)
-    asked = [jobs for it in others for jobs in _all_of(field, it)]
+    asked = [jobs for team in others for jobs in _all_of(field, team)]
     taken = 0
     if borrower:
         taken = min(field.reach(borrower), field.shared - field.owned(others))
         asked += [field.jobs(borrower, taken, more=1), *_kept_back(field, borrower)]
     mine = _all_of(field, team)
     lost = max(0, own.shared - (field.shared - field.owned(others) - taken)) // field.size
-    full = _running(asked, {_name(it): taken // field.size for it in (borrower,) if it})
+    full = _running(asked, {_name(team): taken // field.size for team in (borrower,) if team})
     steps = [
         Step(
             "All others ask for all they can get.",
@@ -55,13 +55,13 @@ def guarantee(field: Field, team: TeamPlan) -> Iterator[Check]:
             most_stopped=field.churn(borrower, others),
         )
     ]
-    left = {_name(it): full[_name(it)] - lost for it in (borrower,) if it}
+    left = {_name(team): full[_name(team)] - lost for team in (borrower,) if team}
     steps.append(
         Step(
             f"{team.display_name} comes and asks for its {field.count(share.guaranteed)}.",
             tuple(mine),
             running={**full, **left, **_running(mine)},
-            stopped={_name(it): lost for it in (borrower,) if it and lost},
+            stopped={_name(team): lost for team in (borrower,) if team and lost},
         )
     )
     promise = f"{team.display_name} gets the {field.count(share.guaranteed)} that it is guaranteed while all others hold all they can"
@@ -104,10 +104,10 @@ def never_lent(field: Field, team: TeamPlan) -> Iterator[Check]:
         return
     others = field.besides(team, borrower)
     taken = min(field.reach(borrower), field.shared - field.owned(others))
-    regular = [field.jobs(it, field.own(it).shared) for it in others if field.own(it).shared]
-    pressing = [jobs for it in (*others, borrower) for jobs in _kept_back(field, it, more=1)]
+    regular = [field.jobs(team, field.own(team).shared) for team in others if field.own(team).shared]
+    pressing = [jobs for team in (*others, borrower) for jobs in _kept_back(field, team, more=1)]
     first = field.jobs(borrower, taken, more=amount // field.size)
-    wanted = {it.name: it.count - 1 for it in pressing} | _running(regular) | {first.name: taken // field.size}
+    wanted = {jobs.name: jobs.count - 1 for jobs in pressing} | _running(regular) | {first.name: taken // field.size}
     mine = field.jobs(team, amount, place=Place.RESERVED)
     steps = [
         Step(
@@ -142,9 +142,9 @@ def reclaim(field: Field, team: TeamPlan) -> Iterator[Check]:
     ]
     mine: list[Jobs] = []
     left = taken
-    for number, amount in enumerate(it for it in (first, own - first) if it):
+    for number, amount in enumerate(entry for entry in (first, own - first) if entry):
         mine.append(field.jobs(team, amount, f"owner-{number + 1}"))
-        held = sum(it.count * it.each for it in mine)
+        held = sum(jobs.count * jobs.each for jobs in mine)
         now = min(taken, field.shared - held)
         lost = (left - now) // field.size
         left = now
@@ -163,9 +163,9 @@ def kept(field: Field, team: TeamPlan) -> Iterator[Check]:
     borrower, mine = field.borrower(team), _all_of(field, team)
     if not mine or not borrower:
         return
-    others = [it for it in field.besides(team, borrower) if field.own(it).shared]
+    others = [beside for beside in field.besides(team, borrower) if field.own(beside).shared]
     rest = min(field.reach(borrower), field.shared - field.own(team).shared - field.owned(others))
-    asked = [*(field.jobs(it, field.own(it).shared) for it in others), field.jobs(borrower, field.shared)]
+    asked = [*(field.jobs(team, field.own(team).shared) for team in others), field.jobs(borrower, field.shared)]
     amount = field.count(field.share(team).guaranteed)
     steps = [
         Step(f"{team.display_name} runs on the {amount} that it is guaranteed.", tuple(mine), running=_running(mine)),
@@ -191,7 +191,7 @@ def over_quota(field: Field, team: TeamPlan) -> Iterator[Check]:
         return
     own = field.own(team).shared
     mine = field.jobs(team, taken)
-    asked = [field.jobs(it, field.own(it).shared) for it in owners]
+    asked = [field.jobs(team, field.own(team).shared) for team in owners]
     steps = [
         Step(
             f"{team.display_name} runs {field.count(taken)}, {taken - own} of them over its quota of {own}.",
@@ -279,7 +279,7 @@ def prod_kept(field: Field, team: TeamPlan) -> Iterator[Check]:
     taken = min(field.reach(team), field.shared) - own.prod_shared
     left = min(taken, field.shared - field.owned(owners) - own.prod_shared)
     regular = field.jobs(team, taken, "regular")
-    asked = [field.jobs(it, field.own(it).shared) for it in owners]
+    asked = [field.jobs(team, field.own(team).shared) for team in owners]
     before = {**_running([prod]), **_running([regular])}
     steps = [
         Step(
@@ -327,7 +327,7 @@ def _kept_back(field: Field, team: TeamPlan, more: int = 0) -> list[Jobs]:
 
 def _running(jobs: Iterable[Jobs], other: Mapping[str, int] | None = None) -> dict[str, int]:
     """All of these jobs, but for those of which another number is given."""
-    return {it.name: (other or {}).get(it.name, it.count) for it in jobs}
+    return {job.name: (other or {}).get(job.name, job.count) for job in jobs}
 
 
 def _name(team: TeamPlan) -> str:

@@ -40,7 +40,7 @@ class Field:
     @cached_property
     def teams(self) -> tuple[TeamPlan, ...]:
         """Those that may use it at all."""
-        return tuple(it for it in self.plan.teams if self.reach(it) or self.own(it).reserved)
+        return tuple(team for team in self.plan.teams if self.reach(team) or self.own(team).reserved)
 
     @cached_property
     def shared(self) -> int:
@@ -67,8 +67,8 @@ class Field:
             amounts += [self.reach(team), own.shared, own.reserved, own.prod_shared, own.prod_reserved]
         common = gcd(*amounts) or 1
         largest = max(self.shared, *(self.own(team).reserved for team in self.teams), 1)
-        fitting = [it for it in range(1, common + 1) if common % it == 0]
-        return next((it for it in fitting if largest // it <= MOST_JOBS), common)
+        fitting = [number for number in range(1, common + 1) if common % number == 0]
+        return next((entry for entry in fitting if largest // entry <= MOST_JOBS), common)
 
     def limit_says(self, amount: int) -> str:
         """What KAI says to a job that a limit of so many units stops."""
@@ -112,11 +112,11 @@ class Field:
 
     def borrower(self, *but: TeamPlan) -> TeamPlan | None:
         """Who may take most of the shared tree, these aside; of equals the one that owns least there."""
-        others = [it for it in self.teams if it not in but and self.reach(it)]
-        return max(others, key=lambda it: (self.reach(it), -self.own(it).shared), default=None)
+        others = [team for team in self.teams if team not in but and self.reach(team)]
+        return max(others, key=lambda team: (self.reach(team), -self.own(team).shared), default=None)
 
     def besides(self, *these: TeamPlan | None) -> list[TeamPlan]:
-        return [it for it in self.teams if it not in these]
+        return [team for team in self.teams if team not in these]
 
     def churn(self, borrower: TeamPlan | None, others: Iterable[TeamPlan]) -> dict[str, int]:
         """How many jobs of the borrower may be stopped where it asks at the same time as others, who then come for their quota."""
@@ -124,10 +124,10 @@ class Field:
 
     def lenders(self, *but: TeamPlan) -> list[TeamPlan]:
         """Teams with a quota in the shared tree, these aside."""
-        return [it for it in self.teams if it not in but and self.own(it).shared]
+        return [team for team in self.teams if team not in but and self.own(team).shared]
 
     def owned(self, teams: Iterable[TeamPlan]) -> int:
-        return sum(self.own(it).shared for it in teams)
+        return sum(self.own(team).shared for team in teams)
 
     def left_alone(self, seconds: int | None) -> str:
         """Why a check in which jobs are stopped is not run."""
@@ -152,7 +152,7 @@ class Field:
     ) -> Check:
         """Groups of no jobs are left out, and steps that then do nothing."""
         whole = [step for step in _without_none(steps) if step.submit or step.remove]
-        why = why or next((it for step in whole for jobs in step.submit if (it := self.may_not(jobs))), "")
+        why = why or next((result for step in whole for jobs in step.submit if (result := self.may_not(jobs))), "")
         return Check(Scheduler.KAI, kind, team.name, self.name, promise, tuple(whole), f"queue/{look_at}", why)
 
 

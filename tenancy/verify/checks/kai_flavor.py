@@ -31,15 +31,17 @@ def whole(field: Field) -> Iterator[Check]:
     others = field.besides(borrower)
     amount = min(field.reach(borrower), field.shared - field.owned(others))
     first = field.jobs(borrower, amount, more=1)
-    asked = [field.jobs(it, field.own(it).shared) for it in others if field.own(it).shared]
+    asked = [field.jobs(team, field.own(team).shared) for team in others if field.own(team).shared]
     asked += [
-        field.jobs(it, field.own(it).reserved, place=Place.RESERVED) for it in field.teams if field.own(it).reserved
+        field.jobs(team, field.own(team).reserved, place=Place.RESERVED)
+        for team in field.teams
+        if field.own(team).reserved
     ]
-    total = sum(it.count * it.each for it in asked) + amount
+    total = sum(jobs.count * jobs.each for jobs in asked) + amount
     step = Step(
         f"All teams ask at once for all that is theirs, and {borrower.display_name} for more.",
         (first, *asked),
-        running={first.name: amount // field.size, **{it.name: it.count for it in asked}},
+        running={first.name: amount // field.size, **{jobs.name: jobs.count for jobs in asked}},
         most_stopped=field.churn(borrower, others),
     )
     promise = f"all teams together use {field.count(total)} of the {field.count(field.flavor.capacity)} there are, and never more"
@@ -53,8 +55,8 @@ def pool(field: Field) -> Iterator[Check]:
         return
     owners, own = field.lenders(team), field.own(team).shared
     amount = min(field.reach(team), own + free)
-    held = [field.jobs(it, field.own(it).shared) for it in owners]
-    full = {it.name: it.count for it in held}
+    held = [field.jobs(team, field.own(team).shared) for team in owners]
+    full = {jobs.name: jobs.count for jobs in held}
     jobs = field.jobs(team, amount, more=1)
     steps = [
         Step("All others use what they lend.", tuple(held), running=full),
@@ -65,15 +67,15 @@ def pool(field: Field) -> Iterator[Check]:
         ),
     ]
     promise = f"the {field.count(free)} that no team is guaranteed are there for {team.display_name} while all others use theirs"
-    yield field.check("pool", team, promise, _root(field), [it for it in steps if it.submit])
+    yield field.check("pool", team, promise, _root(field), [step for step in steps if step.submit])
 
 
 def department(field: Field) -> Iterator[Check]:
     """What a team of a department lends is its department's before it is others'."""
-    for it in field.plan.departments:
-        inside = [team for team in field.teams if team.department == it.name]
-        outside = [team for team in field.teams if team.department != it.name]
-        team = max(inside, key=lambda it: (not it.shares[field.name].prod, field.reach(it)), default=None)
+    for entry in field.plan.departments:
+        inside = [team for team in field.teams if team.department == entry.name]
+        outside = [team for team in field.teams if team.department != entry.name]
+        team = max(inside, key=lambda team: (not team.shares[field.name].prod, field.reach(team)), default=None)
         other = field.borrower(*inside)
         if not team or not other or len(inside) < 2 or not outside:
             continue
@@ -91,14 +93,14 @@ def department(field: Field) -> Iterator[Check]:
                 says, (mine,), running={full.name: left, mine.name: mine.count}, stopped={full.name: lost // field.size}
             ),
         ]
-        promise = f"what {it.display_name} lends, {field.count(own)}, is {team.display_name}'s before it is {other.display_name}'s"
+        promise = f"what {entry.display_name} lends, {field.count(own)}, is {team.display_name}'s before it is {other.display_name}'s"
         why = BESIDE_PROD if team.shares[field.name].prod else field.no_reclaim
-        yield field.check("department", team, promise, field.queue_named(it.name), steps, why)
+        yield field.check("department", team, promise, field.queue_named(entry.name), steps, why)
 
 
 def weights(field: Field) -> Iterator[Check]:
     """Between two teams without a limit, while all others are idle."""
-    free = [it for it in field.teams if field.reach(it) == field.shared]
+    free = [team for team in field.teams if field.reach(team) == field.shared]
     for one in free:
         for two in free:
             if one is two or one.department != two.department:
@@ -183,7 +185,7 @@ def gang(field: Field) -> Iterator[Check]:
 def topology(field: Field) -> Iterator[Check]:
     """Of pods that take a whole node two fit a domain of the widest level, and none of a node."""
     name, node = field.flavor.topology, field.flavor.units_per_node
-    levels = next((it.levels for it in field.plan.topologies if it.name == name), ())
+    levels = next((topology.levels for topology in field.plan.topologies if topology.name == name), ())
     team = field.borrower()
     if not levels or not team or field.reach(team) < 2 * node:
         return
@@ -217,18 +219,20 @@ def fractions(field: Field) -> Iterator[Check]:
     if flavor.resource != GPU or flavor.unit != "gpu" or not team or field.reach(team) < field.shared:
         return
     amounts = [(team, Place.REGULAR, field.shared - 1)]
-    amounts += [(it, Place.RESERVED, field.own(it).reserved) for it in field.teams]
-    every = [(it, place, *divmod(amount, flavor.units_per_node)) for it, place, amount in amounts]
+    amounts += [(team, Place.RESERVED, field.own(team).reserved) for team in field.teams]
+    every = [(team, place, *divmod(amount, flavor.units_per_node)) for team, place, amount in amounts]
     nodes = [
-        Jobs(f"{label(it, place)}-nodes", it.name, field.name, count, units=flavor.units_per_node, place=place)
-        for it, place, count, _ in every
+        Jobs(f"{label(team, place)}-nodes", team.name, field.name, count, units=flavor.units_per_node, place=place)
+        for team, place, count, _ in every
     ]
-    rest = [Jobs(f"{label(it, place)}-rest", it.name, field.name, count, place=place) for it, place, _, count in every]
+    rest = [
+        Jobs(f"{label(team, place)}-rest", team.name, field.name, count, place=place) for team, place, _, count in every
+    ]
     first, second, third = (
         Jobs(f"{which}-half", team.name, field.name, 1, fraction=HALF) for which in ("first", "second", "third")
     )
-    whole = {it.name: it.count for it in nodes}
-    held = {**whole, **{it.name: it.count for it in rest}}
+    whole = {jobs.name: jobs.count for jobs in nodes}
+    held = {**whole, **{jobs.name: jobs.count for jobs in rest}}
     shared = {first.name: 1, second.name: 1}
     gone = rest[0] if rest[0].count else nodes[0]
     freed = {name: count for name, count in held.items() if name != gone.name}

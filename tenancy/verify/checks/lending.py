@@ -35,11 +35,13 @@ def checks(plan: Plan) -> Iterator[Check]:
 def reach(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """Nobody else asks for anything."""
     share, most = team.shares[flavor.name], most_of(plan, team, flavor.name)
-    it = sizes(flavor, most)
+    size = sizes(flavor, most)
     borrowed = most - share.guaranteed
     of_which = f", {borrowed} of them borrowed" if borrowed else ""
     story = Story()
-    story.then(f"{team.name} alone submits jobs of {flavor.count(most)} in all{of_which}.", it.jobs("all", team, most))
+    story.then(
+        f"{team.name} alone submits jobs of {flavor.count(most)} in all{of_which}.", size.jobs("all", team, most)
+    )
     story.then("It asks for one more, and waits.", one("one-more", team, flavor), waits=["one-more"])
     promise = f"{team.name} alone reaches {flavor.count(most)}: {share.guaranteed} of its own, {borrowed} that others lend; no more."
     return story.check("reach", team.name, flavor.name, promise, node_of(team))
@@ -57,17 +59,20 @@ def borrowable(plan: Plan, flavor: Hardware, team: TeamPlan, limit: int) -> Chec
         return not_run("borrowable", team.name, flavor.name, promise, node_of(team), why)
     model = KueueModel(plan, flavor.name)
     model.run(team.name)
-    spare = {it.name: model.queue(it.name).available - it.shares[flavor.name].guaranteed for it in others(plan, team)}
+    spare = {
+        other.name: model.queue(other.name).available - other.shares[flavor.name].guaranteed
+        for other in others(plan, team)
+    }
     taker = max(spare, key=lambda name: spare[name], default="")
     takes = model.run(taker) if taker and spare[taker] > 0 else 0
-    it = sizes(flavor, most, takes)
+    size = sizes(flavor, most, takes)
     story = Story()
     if most:
-        story.then(f"{team.name} submits jobs of {flavor.count(most)} in all.", it.jobs("all", team, most))
+        story.then(f"{team.name} submits jobs of {flavor.count(most)} in all.", size.jobs("all", team, most))
     story.then("It asks for one more, and waits.", one("one-more", team, flavor), waits=["one-more"])
     if takes:
         says = f"It is there: {taker} borrows {flavor.count(spare[taker])}."
-        story.then(says, it.jobs("taker", plan.team[taker], takes))
+        story.then(says, size.jobs("taker", plan.team[taker], takes))
     return story.check("borrowable", team.name, flavor.name, promise, node_of(team))
 
 
@@ -75,15 +80,15 @@ def never_lent(plan: Plan, flavor: Hardware, owner: TeamPlan) -> Check:
     """All others take all they can and ask for more; what the owner keeps it then gets without stopping anyone."""
     share = owner.shares[flavor.name]
     them = from_all(plan, flavor.name, owner)
-    it = sizes(flavor, share.reserved, *them.held.values())
+    size = sizes(flavor, share.reserved, *them.held.values())
     model = KueueModel(plan, flavor.name)
     for name, amount in them.held.items():
         model.run(name, amount)
-    held = holders(plan, it, them, {})
+    held = holders(plan, size, them, {})
     more = [one(f"more-{number}", other, flavor) for number, other in enumerate(asking(plan, model, owner), 1)]
     story = Story().then(f"All others take what they can: {told(flavor, them)}.", *held)
     story.then("They ask for one more each, and wait.", *more, waits=[jobs.name for jobs in more])
-    kept = it.gang("owner", owner, share.reserved)
+    kept = size.gang("owner", owner, share.reserved)
     story.then(f"{owner.name} submits a job of {flavor.count(share.reserved)}; it starts and stops nobody.", kept)
     promise = (
         f"{flavor.count(share.reserved)} that {owner.name} never lends stay free while all others ask for all they can."
@@ -99,8 +104,8 @@ def ratio(plan: Plan, flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -
     model = KueueModel(plan, flavor.name)
     for name, amount in them.held.items():
         model.run(name, amount)
-    it = sizes(flavor, own, *them.held.values(), *taken.values())
-    held = holders(plan, it, them, taken)
+    size = sizes(flavor, own, *them.held.values(), *taken.values())
+    held = holders(plan, size, them, taken)
     first = [other for other in asking(plan, model, owner) if not taken or other.name in taken][:2]
     more = [one(f"more-{number}", other, flavor) for number, other in enumerate(first, 1)]
     story = Story()
@@ -114,7 +119,7 @@ def ratio(plan: Plan, flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -
     )
     story.then(
         f"{owner.name} submits a job for the CPUs and one for the memory of {flavor.count(own)}.",
-        *_apart(it.gang("owner", owner, own)),
+        *_apart(size.gang("owner", owner, own)),
         stops={
             part.name: taken[jobs.team] // jobs.each for jobs in held if jobs.team in taken for part in _apart(jobs)
         },
@@ -131,13 +136,13 @@ def _apart(*groups: Jobs) -> list[Jobs]:
 def pool(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """All teams hold what they are guaranteed; what is left is nobody's, and the team gets of it what it may borrow."""
     model = KueueModel(plan, flavor.name)
-    held = {it.name: model.run(it.name, it.shares[flavor.name].guaranteed) for it in plan.teams}
+    held = {team.name: model.run(team.name, team.shares[flavor.name].guaranteed) for team in plan.teams}
     gets = model.run(team.name)
-    it = sizes(flavor, gets, *held.values())
-    groups = teams(plan, it, held).values()
+    size = sizes(flavor, gets, *held.values())
+    groups = teams(plan, size, held).values()
     story = Story().then("All teams hold what they are guaranteed.", *groups)
     says = f"{team.name} submits jobs of {flavor.count(gets)} more, of what no team is guaranteed."
-    story.then(says, it.jobs("of-the-pool", team, gets))
+    story.then(says, size.jobs("of-the-pool", team, gets))
     story.then("It asks for one more, and waits.", one("one-more", team, flavor), waits=["one-more"])
     promise = f"Of {flavor.count(plan.pool[flavor.name])} that no team is guaranteed, {team.name} can use {gets}."
     return story.check("pool", team.name, flavor.name, promise, f"cohort/{plan.cluster}")
@@ -146,11 +151,11 @@ def pool(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
 def whole(plan: Plan, flavor: Hardware) -> Check:
     """All teams hold what they are guaranteed, and in turn what they can get of the pool."""
     model = KueueModel(plan, flavor.name)
-    held = {it.name: model.run(it.name, it.shares[flavor.name].guaranteed) for it in plan.teams}
+    held = {team.name: model.run(team.name, team.shares[flavor.name].guaranteed) for team in plan.teams}
     held = {name: amount + model.run(name) for name, amount in held.items()}
     total = sum(held.values())
-    it = sizes(flavor, *held.values())
-    groups = teams(plan, it, held).values()
+    size = sizes(flavor, *held.values())
+    groups = teams(plan, size, held).values()
     story = Story().then(f"All teams together submit jobs of {flavor.count(total)}.", *groups)
     more = [one(f"more-{number}", who, flavor) for number, who in enumerate(asking(plan, model), 1)]
     story.then("Each asks for one more, and waits.", *more, waits=[jobs.name for jobs in more])

@@ -34,9 +34,12 @@ def machines_of(team: TeamPlan) -> Machines:
 
 
 def _of_team(plan: Plan, team: TeamPlan) -> Iterator[Check]:
-    it = machines_of(team)
+    machines = machines_of(team)
     yield _check(
-        team, "machine-memory", f"one counts for its {bytes_text(it.memory)} and what KubeVirt adds", *_memory(team)
+        team,
+        "machine-memory",
+        f"one counts for its {bytes_text(machines.memory)} and what KubeVirt adds",
+        *_memory(team),
     )
     yield _check(team, "machine-second", "that many run at once, not one more, and none larger", *_second(team))
     yield _check(team, "machine-stopped", "a stopped one counts too", *_stopped(team))
@@ -54,19 +57,21 @@ def _memory(team: TeamPlan) -> Iterator[Step]:
 
 def _second(team: TeamPlan) -> Iterator[Step]:
     """The last one makes room for a larger one, which is then as far over the quota as KubeVirt's kinds differ, and 1Mi."""
-    it = machines_of(team)
-    others, last = _jobs(team, "others", it.count - 1), _jobs(team, "last")
-    started = tuple(jobs for jobs in (others, last) if jobs.count > 0 and it.count)
+    machines = machines_of(team)
+    others, last = _jobs(team, "others", machines.count - 1), _jobs(team, "last")
+    started = tuple(jobs for jobs in (others, last) if jobs.count > 0 and machines.count)
     running = {jobs.name: jobs.count for jobs in started}
     if started:
-        usage = {MEMORY: _counted(team, it.count), RUNNING: {it.count}}
-        yield Step(f"{team.display_name} starts {counted(it.count, 'machine')}.", started, running=running, usage=usage)
+        usage = {MEMORY: _counted(team, machines.count), RUNNING: {machines.count}}
+        yield Step(
+            f"{team.display_name} starts {counted(machines.count, 'machine')}.", started, running=running, usage=usage
+        )
     more = _jobs(team, "more")
     yield Step(
         f"{team.display_name} starts one more.", (more,), running=running, refused=("more",), because={"more": EXCEEDED}
     )
     if started:
-        memory = it.memory + it.count * (max(quotas.LAUNCHERS) - min(quotas.LAUNCHERS)) + quotas.MEBIBYTE
+        memory = machines.memory + machines.count * (max(quotas.LAUNCHERS) - min(quotas.LAUNCHERS)) + quotas.MEBIBYTE
         larger = _jobs(team, "larger", memory=memory)
         yield Step(
             f"In place of the last, {team.display_name} starts one of {bytes_text(memory)}.",
@@ -78,13 +83,13 @@ def _second(team: TeamPlan) -> Iterator[Step]:
 
 
 def _stopped(team: TeamPlan) -> Iterator[Step]:
-    it = machines_of(team)
-    if it.count:
-        stopped = _jobs(team, "stopped", it.count, runs=False)
+    machines = machines_of(team)
+    if machines.count:
+        stopped = _jobs(team, "stopped", machines.count, runs=False)
         yield Step(
-            f"{team.display_name} makes {counted(it.count, 'machine')} and starts none.",
+            f"{team.display_name} makes {counted(machines.count, 'machine')} and starts none.",
             (stopped,),
-            usage={DEFINED: {it.count}},
+            usage={DEFINED: {machines.count}},
         )
         more = _jobs(team, "more")
         yield Step(f"{team.display_name} starts one more.", (more,), refused=("more",), because={"more": EXCEEDED})
@@ -121,11 +126,13 @@ def _boot(team: TeamPlan) -> Iterator[Step]:
 
 
 def _check(team: TeamPlan, kind: str, promise: str, *steps: Step) -> Check:
-    it = machines_of(team)
-    size = f"{counted(it.count, 'machine')} of {counted(it.vcpus, 'vCPU')} and {bytes_text(it.memory)}"
+    machines = machines_of(team)
+    size = (
+        f"{counted(machines.count, 'machine')} of {counted(machines.vcpus, 'vCPU')} and {bytes_text(machines.memory)}"
+    )
     if team.machines:
         sentence = f"{team.display_name} has {size}: {promise}"
-        look_at = f"resourcequota/{quotas.QUOTA} in namespace {it.namespace}"
+        look_at = f"resourcequota/{quotas.QUOTA} in namespace {machines.namespace}"
     else:
         sentence = f"the agreement gives no machines; where {team.display_name} had {size}: {promise}"
         look_at = f"the resourcequota that [teams.{team.name}.machines] would write"
@@ -136,11 +143,11 @@ def _check(team: TeamPlan, kind: str, promise: str, *steps: Step) -> Check:
 def _jobs(
     team: TeamPlan, name: str, count: int = 1, *, memory: int = 0, runs: bool = True, boots: bool = False
 ) -> Jobs:
-    it = machines_of(team)
-    return Jobs(name, team.name, "", count, machine=Machine(it.vcpus, memory or it.memory, runs, boots))
+    machines = machines_of(team)
+    return Jobs(name, team.name, "", count, machine=Machine(machines.vcpus, memory or machines.memory, runs, boots))
 
 
 def _counted(team: TeamPlan, count: int) -> Collection[int]:
     """What so many may count for in bytes: KubeVirt adds one amount or the other."""
-    it = machines_of(team)
-    return [count * quotas.launcher_memory(it.memory, it.vcpus, launcher) for launcher in quotas.LAUNCHERS]
+    machines = machines_of(team)
+    return [count * quotas.launcher_memory(machines.memory, machines.vcpus, launcher) for launcher in quotas.LAUNCHERS]

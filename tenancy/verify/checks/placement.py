@@ -24,7 +24,7 @@ def topology(plan: Plan, flavor: Hardware) -> Iterator[Check]:
     """For each level a gang of two pods that must share a domain of it, on whole nodes where there are two; and a gang that no
     node can hold, which waits."""
     tree = kueue.topology_of(plan, flavor)
-    team = max(plan.teams, key=lambda it: reach(plan, it, flavor.name), default=None)
+    team = max(plan.teams, key=lambda team: reach(plan, team, flavor.name), default=None)
     if tree is None or team is None:
         return
     most, node = reach(plan, team, flavor.name), flavor.units_per_node
@@ -35,11 +35,13 @@ def topology(plan: Plan, flavor: Hardware) -> Iterator[Check]:
         if 0 < pair.each <= most:
             pairs[level] = pair
     story = Story()
-    for group in [[*pairs]] if sum(it.each for it in pairs.values()) <= most else [[level] for level in pairs]:
-        sizes_told = " and ".join(f"two pods of {flavor.count(pairs[it].units)} in one {_short(it)}" for it in group)
+    for group in [[*pairs]] if sum(jobs.each for jobs in pairs.values()) <= most else [[level] for level in pairs]:
+        sizes_told = " and ".join(
+            f"two pods of {flavor.count(pairs[entry].units)} in one {_short(entry)}" for entry in group
+        )
         jobs = [pairs[level] for level in group]
         story.then(f"It starts {sizes_told}.", *jobs, together={pairs[level].name: level for level in group})
-        story.then("They end.", remove=[it.name for it in jobs])
+        story.then("They end.", remove=[job.name for job in jobs])
     too_large = Jobs("no-host", team.name, flavor.name, 1, node // 2 + 1, 2, level=HOSTNAME)
     if tree.levels[-1] == HOSTNAME and too_large.each <= most:
         says = (
@@ -53,8 +55,8 @@ def topology(plan: Plan, flavor: Hardware) -> Iterator[Check]:
 
 def slices(plan: Plan, flavor: Hardware) -> Iterator[Check]:
     """All that a team can reach of one profile is in use, and of another flavor a unit is still there."""
-    able = [it for it in plan.teams if reach(plan, it, flavor.name)]
-    team = max(able, key=lambda it: it.shares[flavor.name].guaranteed, default=None)
+    able = [team for team in plan.teams if reach(plan, team, flavor.name)]
+    team = max(able, key=lambda team: team.shares[flavor.name].guaranteed, default=None)
     other = team and _other(plan, flavor, team)
     if not team or not other:
         return
@@ -74,11 +76,13 @@ def _short(level: str) -> str:
 
 def _name(level: str) -> str:
     """A name for the jobs that go by a level."""
-    letters = "".join(it if it.isalnum() else "-" for it in _short(level).lower())
+    letters = "".join(entry if entry.isalnum() else "-" for entry in _short(level).lower())
     return f"in-one-{letters}"[:40].rstrip("-")
 
 
 def _other(plan: Plan, flavor: Hardware, team: TeamPlan) -> Hardware | None:
     """Another flavor the team can use: of slices rather than whole GPUs, and rather of few nodes."""
-    able = [it for it in plan.flavors if it is not flavor and it.unit != "cpu" and reach(plan, team, it.name)]
-    return min(able, key=lambda it: (it.profile is None, it.nodes), default=None)
+    able = [
+        entry for entry in plan.flavors if entry is not flavor and entry.unit != "cpu" and reach(plan, team, entry.name)
+    ]
+    return min(able, key=lambda flavor: (flavor.profile is None, flavor.nodes), default=None)

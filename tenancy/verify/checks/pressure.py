@@ -40,9 +40,9 @@ def from_all(plan: Plan, flavor: str, owner: TeamPlan) -> Pressure:
     have no reason to."""
     model = KueueModel(plan, flavor)
     teams = others(plan, owner)
-    held = {it.name: model.run(it.name, it.shares[flavor].guaranteed) for it in teams}
-    fellows = sorted(teams, key=lambda it: owner.department is None or it.department != owner.department)
-    borrowed = {it.name: model.run(it.name) for it in fellows}
+    held = {team.name: model.run(team.name, team.shares[flavor].guaranteed) for team in teams}
+    fellows = sorted(teams, key=lambda team: owner.department is None or team.department != owner.department)
+    borrowed = {team.name: model.run(team.name) for team in fellows}
     return _pressure(model, flavor, owner, held, borrowed)
 
 
@@ -60,7 +60,7 @@ class Borrowing:
         if pair not in self.known:
             model = KueueModel(self.plan, self.flavor)
             rest = others(self.plan, owner)
-            held = {it.name: model.run(it.name, it.shares[self.flavor].guaranteed) for it in rest}
+            held = {team.name: model.run(team.name, team.shares[self.flavor].guaranteed) for team in rest}
             more = {borrower.name: model.run(borrower.name)}
             self.known[pair] = _pressure(model, self.flavor, owner, held, more)
         return self.known[pair]
@@ -68,7 +68,7 @@ class Borrowing:
     def most(self, owner: TeamPlan, *not_these: TeamPlan) -> tuple[TeamPlan, Pressure] | None:
         """The borrower of whom the owner must take back most, and of several that in the largest jobs; None where nobody can hold
         anything of the owner's."""
-        found = [(it, self.of(owner, it)) for it in others(self.plan, owner, *not_these)]
+        found = [(team, self.of(owner, team)) for team in others(self.plan, owner, *not_these)]
         best = max(found, key=lambda one: (one[1].need, gcd(one[1].need, one[1].held[one[0].name])), default=None)
         return best if best and best[1].need else None
 
@@ -87,7 +87,7 @@ def certain(owner: TeamPlan, borrowing: Borrowing, all_at_once: bool = True) -> 
     return them, {}
 
 
-def holders(plan: Plan, it: Sizes, them: Pressure, taken: Mapping[str, int], *parts: int) -> list[Jobs]:
+def holders(plan: Plan, sizes: Sizes, them: Pressure, taken: Mapping[str, int], *parts: int) -> list[Jobs]:
     """For each team that holds something one job, or several that `taken` of it, and each part of that, is a whole number of."""
     alone = len(them.borrowed) == 1
     found = []
@@ -96,7 +96,9 @@ def holders(plan: Plan, it: Sizes, them: Pressure, taken: Mapping[str, int], *pa
         team = plan.team[name]
         if amount:
             found.append(
-                it.jobs(role, team, amount, taken[name], *parts) if taken.get(name) else it.gang(role, team, amount)
+                sizes.jobs(role, team, amount, taken[name], *parts)
+                if taken.get(name)
+                else sizes.gang(role, team, amount)
             )
     return found
 
@@ -111,11 +113,11 @@ def told(flavor: Hardware, them: Pressure) -> str:
 def asking(plan: Plan, model: KueueModel, *not_these: TeamPlan) -> list[TeamPlan]:
     """The teams that may ask for one unit more, and must wait. Not those whose department has it back from others; and where
     shares count, not those beside a borrower, whose share they may ask for: only who borrows alone, or all where none does."""
-    teams = [it for it in others(plan, *not_these) if model.queue(it.name).must_preempt(1) is None]
+    teams = [team for team in others(plan, *not_these) if model.queue(team.name).must_preempt(1) is None]
     if plan.sharing.policy != "fair":
         return teams
-    borrowers = [it for it in plan.teams if model.queue(it.name).usage > it.shares[model.flavor].guaranteed]
-    return teams if not borrowers else [it for it in teams if [it] == borrowers]
+    borrowers = [team for team in plan.teams if model.queue(team.name).usage > team.shares[model.flavor].guaranteed]
+    return teams if not borrowers else [team for team in teams if [team] == borrowers]
 
 
 def _pressure(model: KueueModel, flavor: str, owner: TeamPlan, held: dict[str, int], more: dict[str, int]) -> Pressure:

@@ -45,19 +45,19 @@ def prod_back(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     takes its part back: two stops for one. It is promised that the borrower pays for it, not that only it is stopped.
     """
     share = team.shares[flavor.name]
-    found = [(it, *_lent(plan, flavor, team, it)) for it in others(plan, team)]
+    found = [(other, *_lent(plan, flavor, team, other)) for other in others(plan, team)]
     payer, held, need = max(found, key=lambda one: one[2], default=(team, {}, 0))
     if not need:
         payer, (held, need) = team, _lent(plan, flavor, team, team)
-    it = sizes(flavor, share.prod, need, *held.values())
-    groups = teams(plan, it, held, {team.name: need, payer.name: need})
+    size = sizes(flavor, share.prod, need, *held.values())
+    groups = teams(plan, size, held, {team.name: need, payer.name: need})
     own, pays = groups.get(team.name), groups[payer.name]
     whose = "its own regular jobs" if payer is team else payer.name
     says = f"All hold what they are guaranteed, but {team.name}'s prod nothing: {whose} took what was free."
     story = Story().then(says, *groups.values())
     story.then(
         f"{team.name} submits a prod job of {flavor.count(share.prod)}; in the end {whose} gave {need} for it.",
-        it.gang("prod", team, share.prod, Place.PROD),
+        size.gang("prod", team, share.prod, Place.PROD),
         stops={pays.name: need // pays.each},
         most_stopped={own.name: own.count} if own and payer is not team and plan.guarantee_on == "cohort" else {},
     )
@@ -68,11 +68,13 @@ def prod_back(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
 def prod_kept(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """The prod jobs are the newest; the team's regular jobs, of the highest priority there is, borrow what an owner takes back."""
     share = team.shares[flavor.name]
-    choices = [_while_idle(plan, flavor, team, it) for it in others(plan, team) if it.shares[flavor.name].guaranteed]
+    choices = [
+        _while_idle(plan, flavor, team, other) for other in others(plan, team) if other.shares[flavor.name].guaranteed
+    ]
     owner, held, need = max(choices, key=lambda one: one[2], default=_while_idle(plan, flavor, team, None))
     back = owner.shares[flavor.name].guaranteed if owner else 0
-    it = sizes(flavor, share.prod, back, need, *held.values())
-    groups = teams(plan, it, held, {team.name: need})
+    size = sizes(flavor, share.prod, back, need, *held.values())
+    groups = teams(plan, size, held, {team.name: need})
     highest = (levels(plan, team) or [None])[-1]
     if own := groups.get(team.name):
         groups[team.name] = own = replace(own, priority=highest)
@@ -81,12 +83,12 @@ def prod_kept(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     )
     story.then(
         f"{team.name} submits prod jobs of {flavor.count(share.prod)}.",
-        it.jobs("prod", team, share.prod, place=Place.PROD),
+        size.jobs("prod", team, share.prod, place=Place.PROD),
     )
     if owner and own and need:
         story.then(
             f"{owner.name} comes back for {flavor.count(back)}; {team.name}'s regular jobs are stopped, prod is not.",
-            it.gang("owner", owner, back),
+            size.gang("owner", owner, back),
             stops={own.name: need // own.each},
         )
     more = replace(one("one-more", team, flavor), priority=highest)
@@ -101,12 +103,12 @@ def _lent(plan: Plan, flavor: Hardware, team: TeamPlan, payer: TeamPlan) -> tupl
     """What each team holds in its regular queue, and how much of it the prod queue must take back: all hold their guarantee, but
     for the slice, and the payer, of another team or of this one, takes what is left."""
     model = KueueModel(plan, flavor.name)
-    for it in plan.teams:
-        share = it.shares[flavor.name]
-        model.run(it.name, share.regular if it is team else share.guaranteed)
+    for entry in plan.teams:
+        share = entry.shares[flavor.name]
+        model.run(entry.name, share.regular if entry is team else share.guaranteed)
     model.run(payer.name)
     need = team.shares[flavor.name].prod - model.queue(team.name, prod=True).available
-    return {it.name: model.queue(it.name).usage for it in plan.teams}, max(0, need)
+    return {team.name: model.queue(team.name).usage for team in plan.teams}, max(0, need)
 
 
 def _while_idle(
@@ -115,8 +117,8 @@ def _while_idle(
     """The same while an owner is idle, the team's prod jobs run, and its regular jobs take what is left."""
     model = KueueModel(plan, flavor.name)
     model.run(team.name, team.shares[flavor.name].prod, prod=True)
-    for it in others(plan, team, *([owner] if owner else [])):
-        model.run(it.name, it.shares[flavor.name].guaranteed)
+    for other in others(plan, team, *([owner] if owner else [])):
+        model.run(other.name, other.shares[flavor.name].guaranteed)
     model.run(team.name)
     need = owner.shares[flavor.name].guaranteed - model.queue(owner.name).available if owner else 0
-    return owner, {it.name: model.queue(it.name).usage for it in plan.teams}, max(0, need)
+    return owner, {team.name: model.queue(team.name).usage for team in plan.teams}, max(0, need)

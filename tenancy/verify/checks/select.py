@@ -22,7 +22,7 @@ def select(
     found = [
         check
         for check in checks
-        if (not only or any(check.kind == it or fnmatchcase(check.name, it) for it in only))
+        if (not only or any(check.kind == entry or fnmatchcase(check.name, entry) for entry in only))
         and (not teams or check.team in teams)
         and (not flavors or check.flavor in flavors)
     ]
@@ -42,5 +42,5 @@ def _sample(checks: list[Check], size: int) -> list[Check]:
         them.sort(key=lambda check: (bool(check.not_run), sha256(check.name.encode()).digest()))
         place[scheduler] = place.get(scheduler, 0) + 1
         turns += [(turn, place[scheduler], check) for turn, check in enumerate(them)]
-    chosen = {check.name for _, _, check in sorted(turns, key=lambda it: it[:2])[:size]}
+    chosen = {check.name for _, _, check in sorted(turns, key=lambda turn: turn[:2])[:size]}
     return [check for check in checks if check.name in chosen]

@@ -16,17 +16,17 @@ from .pressure import Borrowing, holders
 
 def checks(plan: Plan) -> Iterator[Check]:
     for flavor in plan.flavors:
-        for it in plan.departments:
-            yield from department(plan, flavor, it)
+        for entry in plan.departments:
+            yield from department(plan, flavor, entry)
         for team in plan.teams:
             yield from weights(plan, flavor, team)
 
 
-def department(plan: Plan, flavor: Hardware, it: DepartmentPlan) -> Iterator[Check]:
+def department(plan: Plan, flavor: Hardware, value: DepartmentPlan) -> Iterator[Check]:
     """An outsider uses what a team of the department does not; another team of it takes that back, though it is not its own. (The
     Cohort of the department still has room for it, so Kueue lets it reclaim from those outside.)"""
-    members = [team for team in plan.teams if team.department == it.name]
-    outside = [team for team in plan.teams if team.department != it.name]
+    members = [team for team in plan.teams if team.department == value.name]
+    outside = [team for team in plan.teams if team.department != value.name]
     found = [
         (need, claim, idle, claimer, outsider)
         for idle in members
@@ -53,10 +53,10 @@ def department(plan: Plan, flavor: Hardware, it: DepartmentPlan) -> Iterator[Che
         stops={borrowed.name: need // borrowed.each},
     )
     promise = (
-        f"What {idle.name} of {it.name} leaves idle goes to {outsider.name} outside, "
-        f"and back to {claimer.name} of {it.name} when it asks."
+        f"What {idle.name} of {value.name} leaves idle goes to {outsider.name} outside, "
+        f"and back to {claimer.name} of {value.name} when it asks."
     )
-    yield story.check("department", claimer.name, flavor.name, promise, f"cohort/{it.name}")
+    yield story.check("department", claimer.name, flavor.name, promise, f"cohort/{value.name}")
 
 
 def weights(plan: Plan, flavor: Hardware, late: TeamPlan) -> Iterator[Check]:
@@ -68,9 +68,11 @@ def weights(plan: Plan, flavor: Hardware, late: TeamPlan) -> Iterator[Check]:
             promise = f"{late.name} gets its part by weight of what is lent."
             yield not_run("weights", late.name, flavor.name, promise, _cohort(plan, late, late), why)
         return
-    contests = [it for other in others(plan, late) if (it := _contest(plan, flavor, other, late))]
+    contests = [result for other in others(plan, late) if (result := _contest(plan, flavor, other, late))]
     if contests:
-        yield _contested(plan, flavor, max(contests, key=lambda it: (it.mine != it.theirs, it.amount)))
+        yield _contested(
+            plan, flavor, max(contests, key=lambda contest: (contest.mine != contest.theirs, contest.amount))
+        )
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,8 @@ class _Contest:
 def _contest(plan: Plan, flavor: Hardware, early: TeamPlan, late: TeamPlan) -> _Contest | None:
     apart = early.department != late.department
     beside = {early.department, late.department} - {None} if apart else set()
-    fellows = tuple(it for it in others(plan, early, late) if it.department in beside)
-    theirs, mine = (_weight(plan, it) if apart else it.weight for it in (early, late))
+    fellows = tuple(team for team in others(plan, early, late) if team.department in beside)
+    theirs, mine = (_weight(plan, team) if apart else team.weight for team in (early, late))
     amounts = {_borrows(plan, flavor, *pair, fellows) for pair in ((early, late), (late, early))}
     if not theirs + mine or len(amounts) > 1 or 0 in amounts:
         return None
@@ -99,29 +101,29 @@ def _contest(plan: Plan, flavor: Hardware, early: TeamPlan, late: TeamPlan) -> _
 def _borrows(plan: Plan, flavor: Hardware, team: TeamPlan, other: TeamPlan, fellows: tuple[TeamPlan, ...]) -> int:
     """What the team can borrow while the other and the fellows hold their guarantees and all the rest are idle."""
     model = KueueModel(plan, flavor.name)
-    for it in (*fellows, other):
-        model.run(it.name, it.shares[flavor.name].guaranteed)
+    for fellow in (*fellows, other):
+        model.run(fellow.name, fellow.shares[flavor.name].guaranteed)
     return model.run(team.name) - team.shares[flavor.name].guaranteed
 
 
-def _contested(plan: Plan, flavor: Hardware, it: _Contest) -> Check:
-    early, late = it.early, it.late
-    promise = f"What is lent goes to {early.name} and {late.name} by {it.theirs / 1000:g} to {it.mine / 1000:g}, whoever came first."
+def _contested(plan: Plan, flavor: Hardware, contest: _Contest) -> Check:
+    early, late = contest.early, contest.late
+    promise = f"What is lent goes to {early.name} and {late.name} by {contest.theirs / 1000:g} to {contest.mine / 1000:g}, whoever came first."
     about = ("weights", late.name, flavor.name, promise, _cohort(plan, early, late))
-    rest = it.amount % ((it.theirs + it.mine) // gcd(it.theirs, it.mine))
-    held = {one.name: one.shares[flavor.name].guaranteed for one in it.fellows}
+    rest = contest.amount % ((contest.theirs + contest.mine) // gcd(contest.theirs, contest.mine))
+    held = {one.name: one.shares[flavor.name].guaranteed for one in contest.fellows}
     if rest:  # an idle team, that lends all it has, uses so much of it
-        idle = others(plan, early, late, *it.fellows)
+        idle = others(plan, early, late, *contest.fellows)
         user = next(
             (one for one in idle if one.shares[flavor.name].lendable >= rest and not one.shares[flavor.name].reserved),
             None,
         )
         if not user:
-            why = f"{flavor.count(it.amount)} are lent, which cannot be parted so: {rest} would be left"
+            why = f"{flavor.count(contest.amount)} are lent, which cannot be parted so: {rest} would be left"
             return not_run(*about, why)
         held[user.name] = rest
-    amount = it.amount - rest
-    gets = amount * it.mine // (it.theirs + it.mine)
+    amount = contest.amount - rest
+    gets = amount * contest.mine // (contest.theirs + contest.mine)
     model = KueueModel(plan, flavor.name)
     for name, units in held.items():
         model.run(name, units)
@@ -143,8 +145,8 @@ def _contested(plan: Plan, flavor: Hardware, it: _Contest) -> Check:
 def _claim(plan: Plan, flavor: Hardware, idle: TeamPlan, claimer: TeamPlan, outsider: TeamPlan) -> tuple[int, int]:
     """What the claimer can have of its department's while the outsider holds all it can, and how much of it the outsider gives."""
     model = KueueModel(plan, flavor.name)
-    for it in others(plan, idle):
-        model.run(it.name, it.shares[flavor.name].guaranteed)
+    for team in others(plan, idle):
+        model.run(team.name, team.shares[flavor.name].guaranteed)
     model.run(outsider.name)
     node, cohort = model.queue(claimer.name), model.departments[str(claimer.department)]
     limit = claimer.shares[flavor.name].borrowable
@@ -161,4 +163,6 @@ def _cohort(plan: Plan, early: TeamPlan, late: TeamPlan) -> str:
 
 def _weight(plan: Plan, team: TeamPlan) -> int:
     """Of its node right below the root."""
-    return next((it.weight for it in plan.departments if it.name == team.department), team.weight)
+    return next(
+        (department.weight for department in plan.departments if department.name == team.department), team.weight
+    )

@@ -23,22 +23,22 @@ def as_json(run: Run) -> dict[str, Any]:
         "stopped": run.stopped,
         "counts": {str(verdict): count for verdict, count in counts(run.outcomes).items()},
         "checks": [_check(outcome) for outcome in run.outcomes],
-        "held": [{**asdict(it), "since": _rounded(it.since), "until": _rounded(it.until)} for it in run.held],
+        "held": [{**asdict(held), "since": _rounded(held.since), "until": _rounded(held.until)} for held in run.held],
     }
 
 
 def _check(outcome: Outcome) -> dict[str, Any]:
-    it = outcome.check
+    check = outcome.check
     return {
-        "name": it.name,
-        "scheduler": str(it.scheduler),
-        "kind": it.kind,
-        "team": it.team,
-        "flavor": it.flavor,
-        "promise": it.promise,
+        "name": check.name,
+        "scheduler": str(check.scheduler),
+        "kind": check.kind,
+        "team": check.team,
+        "flavor": check.flavor,
+        "promise": check.promise,
         "verdict": str(outcome.verdict),
         "why": outcome.why,
-        "look_at": it.look_at,
+        "look_at": check.look_at,
         "started": _rounded(outcome.started),
         "seconds": _rounded(outcome.seconds),
         "steps": [

@@ -19,7 +19,7 @@ def junit(run: Run) -> str:
     )
     for scheduler in dict.fromkeys(outcome.check.scheduler for outcome in run.outcomes):
         mine = tuple(outcome for outcome in run.outcomes if outcome.check.scheduler == scheduler)
-        spent = max(it.started + it.seconds for it in mine) - min(it.started for it in mine)
+        spent = max(outcome.started + outcome.seconds for outcome in mine) - min(outcome.started for outcome in mine)
         totals = {"errors": "0", **_totals(mine, spent), "skipped": str(counts(mine)[Verdict.NOT_RUN])}
         began = (
             plain(run.began).partition("+")[0].rstrip("Z")

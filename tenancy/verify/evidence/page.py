@@ -31,18 +31,20 @@ def page(run: Run) -> str:
     style, script = _part("page.css"), _part("page.js")
     colors = timeline.colors(run.held)
     held: dict[str, list[Held]] = {}
-    for it in run.held:
-        held.setdefault(it.check, []).append(it)
-    ordered = sorted(run.outcomes, key=lambda it: FIRST.index(it.verdict))
+    for entry in run.held:
+        held.setdefault(entry.check, []).append(entry)
+    ordered = sorted(run.outcomes, key=lambda outcome: FIRST.index(outcome.verdict))
     return Template(_part("page.html")).substitute(
         title=f"Promises of {_e(run.agreement)}",
         about=f"{_e(run.cluster)}; began {_e(run.began)}, took {measured(run.seconds)}. By <code>tenancy verify</code>.",
         stopped=f'<p class="why">Stopped before its end: {_text(run.stopped)}</p>' if run.stopped else "",
-        sums="".join(f"<li>{_verdict(it, f'{count} {it}')}</li>" for it, count in counts(run.outcomes).items()),
+        sums="".join(
+            f"<li>{_verdict(verdict, f'{count} {verdict}')}</li>" for verdict, count in counts(run.outcomes).items()
+        ),
         matrix=_matrix(run.outcomes),
         timeline=_all_lanes(run, colors),
         selects="".join(_select(name, values) for name, values in _choices(run.outcomes).items()),
-        checks="".join(_check(it, held.get(it.check.name, []), colors) for it in ordered),
+        checks="".join(_check(outcome, held.get(outcome.check.name, []), colors) for outcome in ordered),
         style=style,
         style_hash=_hash(style),
         script=script,
@@ -80,7 +82,8 @@ def _step(step: StepSeen) -> str:
     rows = "".join(f'<dt>{name}</dt><dd class="text">{escape(text)}</dd>' for name, text in facts(step).items())
     told = said(step.conditions)
     items = "".join(
-        f"<li><b>{escape(it.who)}</b> <span class='text'>{escape(it.what)}</span></li>" for it in told[:MOST_CONDITIONS]
+        f"<li><b>{escape(said.who)}</b> <span class='text'>{escape(said.what)}</span></li>"
+        for said in told[:MOST_CONDITIONS]
     )
     more = len(told) - MOST_CONDITIONS
     items += f"<li>and {more} other reasons</li>" if more > 0 else ""
@@ -88,13 +91,13 @@ def _step(step: StepSeen) -> str:
 
 
 def _matrix(outcomes: Iterable[Outcome]) -> str:
-    it = matrix(outcomes)
-    heads = "".join(f'<th scope="col">{_e(team) or "(all)"}</th>' for team in it.teams)
+    result = matrix(outcomes)
+    heads = "".join(f'<th scope="col">{_e(team) or "(all)"}</th>' for team in result.teams)
     rows = ""
-    for scheduler, kind in it.rows:
+    for scheduler, kind in result.rows:
         cells = ""
-        for team in it.teams:
-            found = it.cells.get((scheduler, kind, team))
+        for team in result.teams:
+            found = result.cells.get((scheduler, kind, team))
             if not found:
                 cells += "<td></td>"
                 continue
@@ -143,11 +146,11 @@ def _choices(outcomes: Iterable[Outcome]) -> dict[str, list[str]]:
     there = {outcome.verdict for outcome in outcomes}
     checks = [outcome.check for outcome in outcomes]
     return {
-        "verdict": [it for it in FIRST if it in there],
-        "scheduler": list(dict.fromkeys(str(it.scheduler) for it in checks)),
-        "kind": list(dict.fromkeys(it.kind for it in checks)),
-        "team": sorted({it.team for it in checks if it.team}),
-        "flavor": sorted({it.flavor for it in checks if it.flavor}),
+        "verdict": [verdict for verdict in FIRST if verdict in there],
+        "scheduler": list(dict.fromkeys(str(check.scheduler) for check in checks)),
+        "kind": list(dict.fromkeys(check.kind for check in checks)),
+        "team": sorted({check.team for check in checks if check.team}),
+        "flavor": sorted({check.flavor for check in checks if check.flavor}),
     }
 
 

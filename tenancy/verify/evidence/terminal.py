@@ -82,7 +82,7 @@ class Progress:
         with self._lock:
             now = time.monotonic() - self.began
             done, going = len(self.ended), list(self.under_way.values())
-            broken = sum(1 for it in self.ended if it.outcome and it.outcome.verdict is Verdict.BROKEN)
+            broken = sum(1 for event in self.ended if event.outcome and event.outcome.verdict is Verdict.BROKEN)
         head = Table.grid(padding=(0, 1))
         told = f"{done} of {self.total} promises, {len(going)} under way, {measured(now)}"
         head.add_row(
@@ -110,12 +110,12 @@ def progress(total: int, stream: IO[str]) -> Iterator[Tell]:
     """Shows a run of so many checks while it goes; yields what its events are told to."""
     from rich.live import Live
 
-    it = Progress(total, console(stream))
-    if not it.console.is_terminal:
-        yield it.tell
+    result = Progress(total, console(stream))
+    if not result.console.is_terminal:
+        yield result.tell
         return
-    with Live(it, console=it.console, refresh_per_second=4, transient=True):
-        yield it.tell
+    with Live(result, console=result.console, refresh_per_second=4, transient=True):
+        yield result.tell
 
 
 def show(run: Run, stream: IO[str], *, narrate: bool = False) -> None:
@@ -131,7 +131,7 @@ def show(run: Run, stream: IO[str], *, narrate: bool = False) -> None:
                 out.print(Text(f"  {line}"), soft_wrap=True)
     if run.outcomes:
         out.print(_table(matrix(run.outcomes), out))
-    broken = [it for it in run.outcomes if it.verdict is Verdict.BROKEN]
+    broken = [outcome for outcome in run.outcomes if outcome.verdict is Verdict.BROKEN]
     for outcome in broken:
         out.print(
             Text.assemble(("BROKEN  ", STYLES[Verdict.BROKEN]), (plain(outcome.check.name), "bold")), soft_wrap=True
@@ -148,21 +148,23 @@ def show(run: Run, stream: IO[str], *, narrate: bool = False) -> None:
     out.print(Text(summary(run), "bold red" if broken else "bold"), soft_wrap=True)
 
 
-def _table(it: Matrix, out: Console) -> Table:
+def _table(matrix: Matrix, out: Console) -> Table:
     """Kinds × teams; the teams together where they do not fit side by side."""
     from rich import box
     from rich.table import Table
 
-    narrow = sum(max(len(team), 5) + 2 for team in it.teams) + max(len(kind) for _, kind in it.rows) + 12 > out.width
+    narrow = (
+        sum(max(len(team), 5) + 2 for team in matrix.teams) + max(len(kind) for _, kind in matrix.rows) + 12 > out.width
+    )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("scheduler")
     table.add_column("kind", no_wrap=True)
-    heads = [str(verdict) for verdict in Verdict] if narrow else [plain(team) or "(all)" for team in it.teams]
+    heads = [str(verdict) for verdict in Verdict] if narrow else [plain(team) or "(all)" for team in matrix.teams]
     for head in heads:
         table.add_column(_text(head), justify="right", no_wrap=True)
     before = ""
-    for scheduler, kind in it.rows:
-        found = [it.cells.get((scheduler, kind, team)) for team in it.teams]
+    for scheduler, kind in matrix.rows:
+        found = [matrix.cells.get((scheduler, kind, team)) for team in matrix.teams]
         cells = (
             [_sum(verdict, sum(one[verdict] for one in found if one)) for verdict in Verdict]
             if narrow

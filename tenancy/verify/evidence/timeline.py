@@ -35,17 +35,17 @@ class Row:
 
 def by_team(held: Iterable[Held], colors: Mapping[str, int]) -> list[Row]:
     """A row for each flavor and team: what its jobs held in all checks together."""
-    return _rows(held, lambda it: (it.flavor, it.team), colors)
+    return _rows(held, lambda held: (held.flavor, held.team), colors)
 
 
 def by_queue(held: Iterable[Held], colors: Mapping[str, int]) -> list[Row]:
     """A row for each queue, of one check."""
-    return _rows(held, lambda it: (it.flavor, it.queue or it.team), colors)
+    return _rows(held, lambda held: (held.flavor, held.queue or held.team), colors)
 
 
 def colors(held: Iterable[Held]) -> dict[str, int]:
     """A colour for each team, by the order in which they appear."""
-    return {team: number % COLORS for number, team in enumerate(dict.fromkeys(it.team for it in held))}
+    return {team: number % COLORS for number, team in enumerate(dict.fromkeys(entry.team for entry in held))}
 
 
 def svg(row: Row, start: float, end: float, marks: Iterable[float] = ()) -> str:
@@ -70,11 +70,11 @@ def svg(row: Row, start: float, end: float, marks: Iterable[float] = ()) -> str:
 def _rows(held: Iterable[Held], key: Callable[[Held], tuple[str, str]], colors: Mapping[str, int]) -> list[Row]:
     changes: dict[tuple[str, str], Counter[float]] = {}
     team: dict[tuple[str, str], str] = {}
-    for it in held:
-        of = changes.setdefault(key(it), Counter())
-        of[it.since] += it.units
-        of[it.until] -= it.units
-        team[key(it)] = it.team
+    for entry in held:
+        of = changes.setdefault(key(entry), Counter())
+        of[entry.since] += entry.units
+        of[entry.until] -= entry.units
+        team[key(entry)] = entry.team
     rows = []
     for holder, of in changes.items():
         times = sorted(of)

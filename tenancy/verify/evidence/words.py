@@ -31,9 +31,11 @@ class Said:
     @property
     def what(self) -> str:
         """`QuotaReserved=False, Pending: couldn't assign flavors …`."""
-        it = self.condition
-        state = f"{it.type}={it.status}" if it.status else it.type
-        return ": ".join(part for part in (", ".join(filter(None, (state, it.reason))), it.message) if part)
+        condition = self.condition
+        state = f"{condition.type}={condition.status}" if condition.status else condition.type
+        return ": ".join(
+            part for part in (", ".join(filter(None, (state, condition.reason))), condition.message) if part
+        )
 
 
 def counts(outcomes: Iterable[Outcome]) -> dict[Verdict, int]:
@@ -59,8 +61,10 @@ def amounts(numbers: Mapping[str, int]) -> str:
 def said(conditions: Iterable[Condition]) -> list[Said]:
     """Conditions with the jobs that were told the same put together, in the order they were first said."""
     jobs: dict[tuple[str, str, str, str], list[str]] = {}
-    for it in conditions:
-        jobs.setdefault((it.type, it.status, it.reason, it.message), []).append(plain(it.job))
+    for condition in conditions:
+        jobs.setdefault((condition.type, condition.status, condition.reason, condition.message), []).append(
+            plain(condition.job)
+        )
     return [Said(tuple(names), Condition("", *map(plain, key))) for key, names in jobs.items()]
 
 

@@ -17,11 +17,11 @@ from .sandbox import NotRunnable
 def require(client: Client, there: Originals, flavor: Hardware, units: int) -> None:
     """Raises NotRunnable, which says what is missing."""
     nodes = there.nodes_of(flavor.name)
-    names = {it["metadata"]["name"] for it in nodes if not (it.get("spec") or {}).get("unschedulable")}
+    names = {node["metadata"]["name"] for node in nodes if not (node.get("spec") or {}).get("unschedulable")}
     has = sum(
-        amount(it["status"].get("allocatable", {}).get(flavor.resource))
-        for it in nodes
-        if it["metadata"]["name"] in names
+        amount(node["status"].get("allocatable", {}).get(flavor.resource))
+        for node in nodes
+        if node["metadata"]["name"] in names
     )
     taken = sum(
         requests.of(pod).get(flavor.resource, ZERO)

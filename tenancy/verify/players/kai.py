@@ -115,7 +115,7 @@ class KaiStage:
     def pods(self, stand: Stand) -> list[Object]:
         number = str(stand.mark.number)
         with self._lock:
-            return [it for it in self._pods.values() if it["metadata"]["labels"].get(CHECK_LABEL) == number]
+            return [pod for pod in self._pods.values() if pod["metadata"]["labels"].get(CHECK_LABEL) == number]
 
     def close(self) -> None:
         time.sleep(SETTLES)
@@ -132,7 +132,7 @@ class KaiStage:
 
     def _reset(self, pods: Iterable[Object]) -> None:
         with self._lock:
-            self._pods = {it["metadata"]["uid"]: it for it in pods}
+            self._pods = {pod["metadata"]["uid"]: pod for pod in pods}
 
     def _changed(self, pod: Object, there: bool) -> None:
         with self._lock:
@@ -206,9 +206,9 @@ class KaiReplica:
     def _take(self, group: _Group, pods: Sequence[Object]) -> None:
         """What is there of each member now. A pod that is gone, or on its way, was stopped."""
         there = {
-            _place(it): it
-            for it in pods
-            if not it["metadata"].get("deletionTimestamp") and it["status"].get("phase") != "Failed"
+            _place(pod): pod
+            for pod in pods
+            if not pod["metadata"].get("deletionTimestamp") and pod["status"].get("phase") != "Failed"
         }
         for place, member in group.members.items():
             pod = there.get(place)
@@ -224,7 +224,9 @@ class KaiReplica:
     def _hear(self) -> None:
         """Why KAI stopped what it stopped: events on PodGroups, asked for only while something is gone of which it is not known."""
         for group in self._groups.values():
-            gone = {it.name for it in group.members.values() if it.stops and it.pod is None} - self._said.keys()
+            gone = {
+                member.name for member in group.members.values() if member.stops and member.pod is None
+            } - self._said.keys()
             if not gone:
                 continue
             for event in self.client.list(EventData, namespace=group.names[0][0], fields={"reason": EVICT}):
@@ -237,17 +239,19 @@ class KaiReplica:
         jobs = group.jobs
         for number in range(jobs.count):
             members = [group.members[number, pod] for pod in range(jobs.pods)]
-            running = [it.pod for it in members if it.pod and it.pod["status"].get("phase") == "Running"]
-            bound = [it.pod for it in members if it.pod and it.pod["spec"].get("nodeName")]
+            running = [
+                member.pod for member in members if member.pod and member.pod["status"].get("phase") == "Running"
+            ]
+            bound = [member.pod for member in members if member.pod and member.pod["spec"].get("nodeName")]
             whole = len(running) == jobs.pods
             # Half a job is neither: nobody is told that it waits, so no check takes it for waiting.
-            told = [] if bound else [said for it in members if (said := self._why(it))]
+            told = [] if bound else [said for member in members if (said := self._why(member))]
             yield JobState(
                 jobs=jobs.name,
                 number=number,
                 phase=Phase.RUNNING if whole else Phase.WAITING,
                 told=tuple(told),
-                stops=max(it.stops for it in members),
+                stops=max(member.stops for member in members),
                 nodes=tuple(sorted({pod["spec"]["nodeName"] for pod in bound})),
                 gpus=tuple(gpu for pod in bound if (gpu := pod["metadata"]["labels"].get(objects.GPU_GROUP))),
             )
@@ -255,16 +259,22 @@ class KaiReplica:
     def _why(self, member: _Member) -> Condition | None:
         if member.pod is None:
             return self._said.get(member.name)
-        for it in member.pod["status"].get("conditions") or ():
-            if it["type"] == "PodScheduled" and it["status"] == "False":
+        for condition in member.pod["status"].get("conditions") or ():
+            if condition["type"] == "PodScheduled" and condition["status"] == "False":
                 name = str(member.pod["metadata"]["name"])
-                return Condition(name, it["type"], it["status"], it.get("reason", ""), it.get("message", ""))
+                return Condition(
+                    name,
+                    condition["type"],
+                    condition["status"],
+                    condition.get("reason", ""),
+                    condition.get("message", ""),
+                )
         return None
 
     def usage(self) -> Mapping[str, int]:
         """A part of a unit counts as a whole one. What it says of a parent arrives late."""
         copies = self.client.list(KaiQueue, labels=dict(self.stand.mark.labels))
-        status = {str(it.metadata.name): it.get("status") or {} for it in copies if it.metadata}
+        status = {str(copy.metadata.name): copy.get("status") or {} for copy in copies if copy.metadata}
         used = {}
         for name, copy in self.stand.queues.items():
             allocated = status.get(copy, {}).get("allocated") or {}

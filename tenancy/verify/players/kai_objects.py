@@ -80,7 +80,7 @@ def node(mark: Mark, live: Mapping[str, Any], levels: Sequence[str]) -> Object:
     for level in levels:
         if level in labels:
             labels[level] = f"{labels[level][:40]}-{mark.run}-{mark.number}"
-    taints = [it for it in live["spec"].get("taints", ()) if not it["key"].startswith("node.kubernetes.io/")]
+    taints = [taint for taint in live["spec"].get("taints", ()) if not taint["key"].startswith("node.kubernetes.io/")]
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -176,7 +176,8 @@ class Template:
     def _pod(self, jobs: Jobs) -> Object:
         asks = {} if jobs.fraction else {self.flavor.resource: str(jobs.units)}
         taints = [
-            {"key": it.key, "operator": "Equal", "value": it.value, "effect": it.effect} for it in self.flavor.taints
+            {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+            for taint in self.flavor.taints
         ]
         return {
             "schedulerName": SCHEDULER,

@@ -57,14 +57,14 @@ class Stand:
         live, nodes = self._live_queues(), list(self._live_nodes())
         if not nodes:
             raise NotRunnable(f"no node of flavor {self.flavor.name} is ready")
-        self.simulated = all(objects.FAKE in (it["metadata"].get("annotations") or {}) for it in nodes)
+        self.simulated = all(objects.FAKE in (node["metadata"].get("annotations") or {}) for node in nodes)
         self.queues = {name: self.mark.name(name) for name in live}
         for one in live.values():
             self.client.create(KaiQueue.from_dict(objects.queue(self.mark, one, self.queues)))
         if self.simulated:
             self._copy(nodes)
         else:
-            self.nodes = {it["metadata"]["name"]: it["metadata"].get("labels") or {} for it in nodes}
+            self.nodes = {node["metadata"]["name"]: node["metadata"].get("labels") or {} for node in nodes}
 
     def _live_queues(self) -> dict[str, Object]:
         """The agreement's of this flavor, and whatever they hang from."""
@@ -93,7 +93,9 @@ class Stand:
         wanted = dict(self.flavor.node_labels)
         if pool := kai.pool(self.plan, self.flavor):
             wanted[kai.NODE_POOL] = pool
-        for one in listing.objects(self.client, "Node", labels=",".join(f"{key}={it}" for key, it in wanted.items())):
+        for one in listing.objects(
+            self.client, "Node", labels=",".join(f"{key}={value}" for key, value in wanted.items())
+        ):
             if (
                 RUN_LABEL not in (one["metadata"].get("labels") or {})
                 and _ready(one)
@@ -102,13 +104,15 @@ class Stand:
                 yield one
 
     def _copy(self, nodes: Sequence[Object]) -> None:
-        levels = next((it.levels for it in self.plan.topologies if it.name == self.flavor.topology), ())
+        levels = next(
+            (topology.levels for topology in self.plan.topologies if topology.name == self.flavor.topology), ()
+        )
         for one in nodes:
             self.client.create(NodeData.from_dict(objects.node(self.mark, one, levels)))
 
         def ready() -> bool:
-            copies = [it for it in self.client.list(NodeData, labels=dict(self.mark.labels)) if _ready(it)]
-            self.nodes = {it["metadata"]["name"]: it["metadata"]["labels"] for it in copies}
+            copies = [entry for entry in self.client.list(NodeData, labels=dict(self.mark.labels)) if _ready(entry)]
+            self.nodes = {copy["metadata"]["name"]: copy["metadata"]["labels"] for copy in copies}
             return len(copies) == len(nodes)
 
         self._wait(ready, "copies of simulated nodes do not become ready")
@@ -118,15 +122,15 @@ class Stand:
         if self.simulated:
             return
         nodes = list(self._live_nodes())
-        names = {it["metadata"]["name"] for it in nodes}
-        pods = [it for it in listing.objects(self.client, "Pod") if it["spec"].get("nodeName") in names]
-        held = [it for it in pods if it["status"].get("phase") in ("Pending", "Running")]
-        if busy := next((it for it in held if it["spec"].get("schedulerName") == objects.SCHEDULER), None):
+        names = {node["metadata"]["name"] for node in nodes}
+        pods = [entry for entry in listing.objects(self.client, "Pod") if entry["spec"].get("nodeName") in names]
+        held = [pod for pod in pods if pod["status"].get("phase") in ("Pending", "Running")]
+        if busy := next((entry for entry in held if entry["spec"].get("schedulerName") == objects.SCHEDULER), None):
             where = f"{busy['metadata']['namespace']}/{busy['metadata']['name']}"
             raise NotRunnable(f"{where} runs on a node of {self.flavor.name}, and KAI could stop it for a check")
         resource = self.flavor.resource
-        free = sum(amount(it["status"]["allocatable"].get(resource)) for it in nodes) - sum(
-            requests.of(it).get(resource, ZERO) for it in held
+        free = sum(amount(node["status"]["allocatable"].get(resource)) for node in nodes) - sum(
+            requests.of(entry).get(resource, ZERO) for entry in held
         )
         if free < self.flavor.capacity:
             raise NotRunnable(
@@ -210,7 +214,7 @@ class Stand:
         if not self.simulated:
             return False
         held = self.client.list(PodData, namespace=RESERVATIONS)
-        return any(it["spec"].get("nodeName") in self.nodes for it in held)
+        return any(entry["spec"].get("nodeName") in self.nodes for entry in held)
 
     def remove(self) -> None:
         """Jobs are gone before: nothing that is on its way finds a node or a queue gone. Namespaces go in their own time."""
@@ -229,8 +233,10 @@ class Stand:
 
 def _ready(node: Mapping[str, Any]) -> bool:
     conditions = (node.get("status") or {}).get("conditions") or ()
-    hindered = any(it["key"].startswith("node.kubernetes.io/") for it in node["spec"].get("taints") or ())
-    return not hindered and any(it["type"] == "Ready" and it["status"] == "True" for it in conditions)
+    hindered = any(taint["key"].startswith("node.kubernetes.io/") for taint in node["spec"].get("taints") or ())
+    return not hindered and any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
 
 
 def amount(quantity: object) -> float:

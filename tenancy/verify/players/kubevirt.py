@@ -114,13 +114,15 @@ class KubeVirtReplica:
         if not machines:
             return list(quotas.machines_quota(self.plan, replace(self.team, machines=machines_of(self.team))))
         there = machines.namespace
-        found = [_copy("v1", "ResourceQuota", it) for it in self.client.list(QuotaData, namespace=there)]
-        if not any(it["metadata"]["name"] == quotas.QUOTA for it in found):
+        found = [_copy("v1", "ResourceQuota", entry) for entry in self.client.list(QuotaData, namespace=there)]
+        if not any(entry["metadata"]["name"] == quotas.QUOTA for entry in found):
             raise NotKept(f"resourcequota/{quotas.QUOTA} is not in namespace {there}")
-        found += [_copy("v1", "LimitRange", it) for it in self.client.list(RangeData, namespace=there)]
+        found += [_copy("v1", "LimitRange", entry) for entry in self.client.list(RangeData, namespace=there)]
         try:
             nowhere = {"clusterQueue": self.name}
-            found += [_copy(KUEUE, "LocalQueue", it, nowhere) for it in self.client.list(LocalQueue, namespace=there)]
+            found += [
+                _copy(KUEUE, "LocalQueue", queue, nowhere) for queue in self.client.list(LocalQueue, namespace=there)
+            ]
         except ApiError as error:
             if error.status.code != 404:
                 raise
@@ -141,13 +143,13 @@ class KubeVirtReplica:
     def _queues_act(self, namespace: str) -> bool:
         """Kueue's webhook hears of a queue with its controller, which says so in the queue's status."""
         return all(
-            (it.get("status") or {}).get("conditions") for it in self.client.list(LocalQueue, namespace=namespace)
+            (queue.get("status") or {}).get("conditions") for queue in self.client.list(LocalQueue, namespace=namespace)
         )
 
     def _uncounted(self, namespace: str) -> str:
         keys = set()
-        for it in self.client.list(QuotaData, namespace=namespace):
-            keys |= set(it["spec"].get("hard") or ()) - set((it.get("status") or {}).get("used") or ())
+        for entry in self.client.list(QuotaData, namespace=namespace):
+            keys |= set(entry["spec"].get("hard") or ()) - set((entry.get("status") or {}).get("used") or ())
         return ", ".join(sorted(keys))
 
     # Machines and pods ------------------------------------------------------------------------------------------------
@@ -210,7 +212,9 @@ class KubeVirtReplica:
     def _settled(self) -> bool:
         """Whether every machine has what it is to have, or was told why not, and the quotas count it all."""
         self.counts.look()
-        return self.counts.right and all(it.told or it.phase is Phase.RUNNING for it in self.look())
+        return self.counts.right and all(
+            job_state.told or job_state.phase is Phase.RUNNING for job_state in self.look()
+        )
 
     def labels(self, node: str) -> Mapping[str, str]:
         metadata = self.client.get(Node, node).metadata
@@ -232,27 +236,27 @@ class KubeVirtReplica:
                     raise
 
     def _by_name(self, kind: Any) -> dict[str, Object]:
-        return {it["metadata"]["name"]: it for it in self.client.list(kind, namespace=self.name)}
+        return {entry["metadata"]["name"]: entry for entry in self.client.list(kind, namespace=self.name)}
 
-    def _machine(self, jobs: Jobs, it: Machine, number: int) -> dict[str, Any]:
+    def _machine(self, jobs: Jobs, machine: Machine, number: int) -> dict[str, Any]:
         """Without a disk. Its memory is said twice: KubeVirt's webhook does that, where there is one."""
         spec: dict[str, Any] = {
             "terminationGracePeriodSeconds": 0,
             "domain": {
-                "cpu": {"cores": it.vcpus},
-                "memory": {"guest": str(it.memory)},
-                "resources": {"requests": {"memory": str(it.memory)}},
+                "cpu": {"cores": machine.vcpus},
+                "memory": {"guest": str(machine.memory)},
+                "resources": {"requests": {"memory": str(machine.memory)}},
                 "devices": {},
             },
         }
-        if not it.boots:
+        if not machine.boots:
             spec["nodeSelector"] = {CHECK_LABEL: self.name}
         template = {"metadata": {"labels": self.labels_of_run}, "spec": spec}
         return {
             "apiVersion": "kubevirt.io/v1",
             "kind": "VirtualMachine",
             "metadata": self._metadata(jobs, number, self.name),
-            "spec": {"runStrategy": "Always" if it.runs else "Halted", "template": template},
+            "spec": {"runStrategy": "Always" if machine.runs else "Halted", "template": template},
         }
 
     def _pod(self, jobs: Jobs, number: int) -> dict[str, Any]:
@@ -292,21 +296,29 @@ Said = tuple[str, str, str, str]
 def _false(status: Object) -> list[Said]:
     """Why the instance has no pod."""
     return [
-        _said(it) for it in status.get("conditions") or () if it["type"] == "Synchronized" and it["status"] == "False"
+        _said(condition)
+        for condition in status.get("conditions") or ()
+        if condition["type"] == "Synchronized" and condition["status"] == "False"
     ]
 
 
 def _failures(defined: Object, machine: Machine, instance: Object | None) -> list[Said]:
     """Why a machine has no instance: it is not to run, or none could be made."""
     conditions = (defined.get("status") or {}).get("conditions") or ()
-    found = [_said(it) for it in conditions if it["type"] == "Failure" and it["status"] == "True"]
+    found = [
+        _said(condition) for condition in conditions if condition["type"] == "Failure" and condition["status"] == "True"
+    ]
     if not machine.runs and instance is None:
-        found += [_said(it) for it in conditions if it["type"] == "Ready" and it["status"] == "False"]
+        found += [
+            _said(condition)
+            for condition in conditions
+            if condition["type"] == "Ready" and condition["status"] == "False"
+        ]
     return found
 
 
 def _held_by_kueue(pod: Object) -> list[Said]:
-    gates = ", ".join(it["name"] for it in pod["spec"].get("schedulingGates") or ())
+    gates = ", ".join(gate["name"] for gate in pod["spec"].get("schedulingGates") or ())
     if gates or MANAGED_LABEL in (pod["metadata"].get("labels") or {}):
         return [
             ("PodScheduled", "False", "SchedulingGated", f"Kueue holds the machine's pod: {gates or MANAGED_LABEL}")
@@ -314,14 +326,14 @@ def _held_by_kueue(pod: Object) -> list[Said]:
     return []
 
 
-def _said(it: Object) -> Said:
-    return it["type"], it["status"], it.get("reason") or "", it.get("message") or ""
+def _said(body: Object) -> Said:
+    return body["type"], body["status"], body.get("reason") or "", body.get("message") or ""
 
 
 def _owner(pod: Object) -> str:
     """The instance that a launcher's pod is of; empty for other pods."""
     owners = pod["metadata"].get("ownerReferences") or ()
-    return next((it["name"] for it in owners if it["kind"] == "VirtualMachineInstance"), "")
+    return next((owner["name"] for owner in owners if owner["kind"] == "VirtualMachineInstance"), "")
 
 
 def _runs_machines(node: Node) -> bool:

@@ -59,7 +59,11 @@ class KueueStage:
         self.observer = Observer(self.client, self.run, run_prefix(self.run))
         self.observer.open()
         largest = max(
-            (len(self.originals.nodes_of(it.name)) for it in self.plan.flavors if it.name in self.originals.flavors),
+            (
+                len(self.originals.nodes_of(flavor.name))
+                for flavor in self.plan.flavors
+                if flavor.name in self.originals.flavors
+            ),
             default=0,
         )
         self.at_once = max(1, min(AT_ONCE, NODES_AT_ONCE // max(largest, 1)))
@@ -70,11 +74,11 @@ class KueueStage:
 
     def close(self) -> None:
         """Stands of checks that failed to clear them too: their namespaces take the jobs with them."""
-        for it in self._all:
-            it.remove()
+        for entry in self._all:
+            entry.remove()
         for name in self._priorities.values():
             delete(self.client, WorkloadPriorityClass, name)
-        until(lambda: not any(next(it.left(), None) for it in self._all), GONE)
+        until(lambda: not any(next(stand.left(), None) for stand in self._all), GONE)
         self.observer.close()
 
     def take(self, flavors: tuple[str, ...]) -> Stand:
@@ -83,19 +87,19 @@ class KueueStage:
             if free := self._free.get(flavors):
                 return free.pop()
             idle = next((free.pop() for free in self._free.values() if free), None)
-            levels = (level for it in self.plan.topologies for level in it.levels)
-            keys = frozenset([*levels, *(key for it in self.plan.flavors for key in it.node_labels)])
+            levels = (level for topology in self.plan.topologies for level in topology.levels)
+            keys = frozenset([*levels, *(key for flavor in self.plan.flavors for key in flavor.node_labels)])
             copies = Copies(self.originals, keys, flavors, self.run, len(self._all))
-            it = Stand(self.client, self.plan, copies, self.observer, self.clock)
-            self._all.append(it)
+            stand = Stand(self.client, self.plan, copies, self.observer, self.clock)
+            self._all.append(stand)
         if idle:  # of other flavors: checks come flavor by flavor
             idle.remove()
-        it.make()
-        return it
+        stand.make()
+        return stand
 
-    def give_back(self, it: Stand) -> None:
+    def give_back(self, stand: Stand) -> None:
         with self._lock:
-            self._free.setdefault(it.copies.flavors, []).append(it)
+            self._free.setdefault(stand.copies.flavors, []).append(stand)
 
     def real(self, flavor: str) -> Lock:
         """Held while a check uses real nodes of the flavor."""
@@ -103,8 +107,8 @@ class KueueStage:
 
     def priority(self, value: int) -> str:
         """The WorkloadPriorityClass of that value: the agreement's where it has one, else one of the run's own."""
-        for name, it in self.plan.priorities.items():
-            if it == value:
+        for name, entry in self.plan.priorities.items():
+            if entry == value:
                 if name not in self.originals.priorities:
                     raise NotKept(f"workloadpriorityclass/{name} is not on the cluster")
                 return name
@@ -130,13 +134,13 @@ class KueueReplica:
     def open(self) -> None:
         every = [jobs for step in self.check.steps for jobs in step.submit]
         flavors = used(jobs.flavor for jobs in every)
-        for it in missing(self.stage.originals, self.plan, every):
-            raise NotKept(f"{it} is not on the cluster")
+        for entry in missing(self.stage.originals, self.plan, every):
+            raise NotKept(f"{entry} is not on the cluster")
         real = [name for name in flavors if not self.stage.originals.simulated(name)]
         for name in flavors:
             if not self.stage.originals.nodes_of(name):
                 labels = self.plan.flavor[name].node_labels.items()
-                if any(labels <= (it["metadata"].get("labels") or {}).items() for it in self.stage.originals.nodes):
+                if any(labels <= (node["metadata"].get("labels") or {}).items() for node in self.stage.originals.nodes):
                     raise NotKept(f"resourceflavor/{name} selects none of its nodes")
                 raise NotRunnable(f"the cluster has no node of flavor {name}")
         for name in real:
@@ -164,7 +168,7 @@ class KueueReplica:
         flavor = self.plan.flavor[jobs.flavor]
         # A job names its flavor by the agreement's labels, as a team's would: the flavor on the cluster may have others.
         own = jobs.flavor in stand.copies.flavors
-        labels = {key: stand.copies.value(it) if own else it for key, it in flavor.node_labels.items()}
+        labels = {key: stand.copies.value(label) if own else label for key, label in flavor.node_labels.items()}
         self.submitted[jobs.name] = (jobs, namespace)
         for number in range(jobs.count):
             body = job.body(jobs, number, flavor, namespace, queue, priority, labels, image, stand.copies.labels)
@@ -191,7 +195,7 @@ class KueueReplica:
             for key, (jobs, number) in self._jobs()
             if key in workloads
         ]
-        states = [self._state(*it) for it in there]
+        states = [self._state(*entry) for entry in there]
         answers = {_shape(jobs): state.told for (jobs, *_), state in zip(there, states, strict=True) if state.told}
         return [
             state if condition(workload, "QuotaReserved") else replace(state, told=answers.get(_shape(jobs), ()))
@@ -209,7 +213,7 @@ class KueueReplica:
 
     def labels(self, node: str) -> Mapping[str, str]:
         copied = self.stage.observer.node(node)
-        real = (it for it in self.stage.originals.nodes if it["metadata"]["name"] == node)
+        real = (entry for entry in self.stage.originals.nodes if entry["metadata"]["name"] == node)
         labels: Mapping[str, str] = (copied or next(real, {"metadata": {}}))["metadata"].get("labels") or {}
         return labels
 
@@ -230,7 +234,7 @@ class KueueReplica:
                 yield (namespace, job.name(jobs, number)), (jobs, number)
 
     def _state(self, jobs: Jobs, number: int, workload: Object, pods: Sequence[Object]) -> JobState:
-        running = [it for it in pods if it["status"].get("phase") == "Running" and not _leaving(it)]
+        running = [pod for pod in pods if pod["status"].get("phase") == "Running" and not _leaving(pod)]
         admitted = is_true(workload, "Admitted") and not is_true(workload, "Evicted")
         runs = admitted and len(running) == jobs.pods
         stopped = stops(workload)
@@ -241,7 +245,7 @@ class KueueReplica:
             told=() if runs and not stopped else tuple(self.words.told(jobs, number, workload)),
             stops=stopped,
             stuck="" if runs or not admitted else _stuck(pods),
-            nodes=tuple(sorted(it["spec"]["nodeName"] for it in running)) if runs else (),
+            nodes=tuple(sorted(entry["spec"]["nodeName"] for entry in running)) if runs else (),
         )
 
 
@@ -276,7 +280,7 @@ def missing(there: originals.Originals, plan: Plan, every: Sequence[Jobs]) -> It
 
 def most(check: Check, flavor: str) -> int:
     """The most that the check's jobs hold of a flavor at once if its promise is kept."""
-    jobs = {it.name: it for step in check.steps for it in step.submit if it.flavor == flavor}
+    jobs = {jobs.name: jobs for step in check.steps for jobs in step.submit if jobs.flavor == flavor}
     return max(
         sum(jobs[name].each * count for name, count in step.running.items() if name in jobs) for step in check.steps
     )
@@ -284,7 +288,7 @@ def most(check: Check, flavor: str) -> int:
 
 def _units(status: Object, name: str, flavor: Hardware) -> int:
     """What a queue's status says it uses of a flavor, by the name it has there."""
-    rows = (row for it in status.get("flavorsUsage") or () if it["name"] == name for row in it["resources"])
+    rows = (row for entry in status.get("flavorsUsage") or () if entry["name"] == name for row in entry["resources"])
     return whole(next((amount(row["total"]) for row in rows if row["name"] == flavor.resource), Fraction(0)))
 
 
@@ -294,5 +298,5 @@ def _leaving(pod: Object) -> bool:
 
 def _stuck(pods: Sequence[Object]) -> str:
     """Why the pods of an admitted job are on no node."""
-    placed = (condition(it, "PodScheduled") for it in pods if not _leaving(it))
-    return next((it.get("message", "") for it in placed if it.get("reason") == "Unschedulable"), "")
+    placed = (condition(pod, "PodScheduled") for pod in pods if not _leaving(pod))
+    return next((entry.get("message", "") for entry in placed if entry.get("reason") == "Unschedulable"), "")

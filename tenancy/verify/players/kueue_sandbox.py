@@ -55,15 +55,15 @@ class Stand:
     def make(self) -> None:
         """Makes the copies; returns when nodes are ready and queues active, or have had the time to be."""
         objects = self.copies.objects()
-        nodes = [it for it in objects if it["kind"] == "Node"]
+        nodes = [entry for entry in objects if entry["kind"] == "Node"]
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(lambda it: create(self.client, it), nodes))
-        for it in objects[len(nodes) :]:
-            create(self.client, it)
-        names = [it["metadata"]["name"] for it in nodes]
-        queues = [it["metadata"]["name"] for it in objects if it["kind"] == "ClusterQueue"]
-        until(lambda: all(is_true(self.observer.node(it), "Ready") for it in names), READY, self.clock.sleep)
-        until(lambda: all(condition(self.observer.queue(it), "Active") for it in queues), READY, self.clock.sleep)
+            list(pool.map(lambda node: create(self.client, node), nodes))
+        for item in objects[len(nodes) :]:
+            create(self.client, item)
+        names = [node["metadata"]["name"] for node in nodes]
+        queues = [entry["metadata"]["name"] for entry in objects if entry["kind"] == "ClusterQueue"]
+        until(lambda: all(is_true(self.observer.node(name), "Ready") for name in names), READY, self.clock.sleep)
+        until(lambda: all(condition(self.observer.queue(queue), "Active") for queue in queues), READY, self.clock.sleep)
 
     def namespace(self, team: str, guest: str = "") -> str:
         """The team's namespace, made where it is not there; another one of the team for each `guest`, a queue not its own."""
@@ -108,7 +108,7 @@ class Stand:
     def _cluster_wide(self) -> Iterator[tuple[str, list[str]]]:
         objects = self.copies.objects()
         for kind in ("ClusterQueue", "Cohort", "ResourceFlavor", "Node"):
-            yield kind, [it["metadata"]["name"] for it in objects if it["kind"] == kind]
+            yield kind, [entry["metadata"]["name"] for entry in objects if entry["kind"] == kind]
 
 
 def create(client: Client, body: dict[str, Any]) -> None:

@@ -33,19 +33,19 @@ class Originals:
     def nodes_of(self, flavor: str) -> list[Object]:
         """Those that Kueue takes for the flavor's: they carry all its labels."""
         labels = self.flavors[flavor]["spec"].get("nodeLabels") or {}
-        return [it for it in self.nodes if labels.items() <= (it["metadata"].get("labels") or {}).items()]
+        return [node for node in self.nodes if labels.items() <= (node["metadata"].get("labels") or {}).items()]
 
     def simulated(self, flavor: str) -> bool:
         """Whether no node of the flavor is a real one."""
-        return all(KWOK in (it["metadata"].get("annotations") or {}) for it in self.nodes_of(flavor))
+        return all(KWOK in (entry["metadata"].get("annotations") or {}) for entry in self.nodes_of(flavor))
 
 
 def read(client: Client, plan: Plan) -> Originals:
     """Raises what the client raises."""
     cohorts, queues = _by_name(client, "Cohort"), _by_name(client, "ClusterQueue")
-    made = {(it["kind"], it["metadata"]["name"]) for it in kueue.objects(plan)}
+    made = {(entry["kind"], entry["metadata"]["name"]) for entry in kueue.objects(plan)}
     ours = {name for kind, name in made if kind in ("Cohort", "ClusterQueue")}
-    parents = {name: it["spec"].get("parentName") or "" for name, it in cohorts.items()}
+    parents = {name: cohort["spec"].get("parentName") or "" for name, cohort in cohorts.items()}
     roots = {root(name, parents) for name in ours if name in cohorts}
     roots |= {root(queues[name]["spec"].get("cohortName") or "", parents) for name in ours if name in queues} - {""}
 
@@ -53,10 +53,10 @@ def read(client: Client, plan: Plan) -> Originals:
         return root(cohort, parents) in roots if cohort else name in ours
 
     return Originals(
-        cohorts={name: it for name, it in cohorts.items() if root(name, parents) in roots},
-        queues={name: it for name, it in queues.items() if belongs(name, it["spec"].get("cohortName") or "")},
+        cohorts={name: cohort for name, cohort in cohorts.items() if root(name, parents) in roots},
+        queues={name: queue for name, queue in queues.items() if belongs(name, queue["spec"].get("cohortName") or "")},
         flavors=_by_name(client, "ResourceFlavor"),
-        priorities={name: int(it["value"]) for name, it in _by_name(client, "WorkloadPriorityClass").items()},
+        priorities={name: int(value["value"]) for name, value in _by_name(client, "WorkloadPriorityClass").items()},
         nodes=tuple(_by_name(client, "Node").values()),
     )
 
@@ -72,4 +72,4 @@ def root(cohort: str, parents: Mapping[str, str]) -> str:
 
 def _by_name(client: Client, kind: str) -> dict[str, Object]:
     """Every object of the kind that no run of ours has made."""
-    return {name_of(it): it for it in listing.objects(client, kind) if RUN_LABEL not in labels_of(it)}
+    return {name_of(entry): entry for entry in listing.objects(client, kind) if RUN_LABEL not in labels_of(entry)}

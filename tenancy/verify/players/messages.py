@@ -25,14 +25,14 @@ class Words:
 
     def know(self, workloads: Mapping[Key, Object], jobs: Mapping[Key, tuple[Jobs, int]]) -> None:
         """Whose UIDs these are."""
-        for key, it in workloads.items():
+        for key, workload in workloads.items():
             if key in jobs:
                 name = _name(*jobs[key])
-                self.names[it["metadata"]["uid"]] = name
-                self.names[(it["metadata"].get("labels") or {}).get(JOB_UID, "")] = name
+                self.names[workload["metadata"]["uid"]] = name
+                self.names[(workload["metadata"].get("labels") or {}).get(JOB_UID, "")] = name
 
     def say(self, text: str) -> str:
-        return UID.sub(lambda it: self.names.get(it[0], it[0]), text).replace(self.prefix, "")
+        return UID.sub(lambda match: self.names.get(match[0], match[0]), text).replace(self.prefix, "")
 
     def told(self, jobs: Jobs, number: int, workload: Object) -> Iterator[Condition]:
         """Why it waits, and why it was stopped; nothing while Kueue is not done with it."""
@@ -42,12 +42,12 @@ class Words:
             return
         if PENDING.search(message):
             return
-        for it in (reserved, condition(workload, "Preempted"), condition(workload, "Evicted")):
-            if it:
-                yield self._condition(_name(jobs, number), it)
+        for entry in (reserved, condition(workload, "Preempted"), condition(workload, "Evicted")):
+            if entry:
+                yield self._condition(_name(jobs, number), entry)
 
-    def _condition(self, name: str, it: Mapping[str, Any]) -> Condition:
-        return Condition(name, it["type"], it["status"], it.get("reason", ""), self.say(it.get("message", "")))
+    def _condition(self, name: str, body: Mapping[str, Any]) -> Condition:
+        return Condition(name, body["type"], body["status"], body.get("reason", ""), self.say(body.get("message", "")))
 
 
 def _name(jobs: Jobs, number: int) -> str:

@@ -29,17 +29,17 @@ Key = tuple[str, str]
 class _Kind:
     """The objects of one kind by namespace and name, those that count."""
 
-    counts: Callable[[Object], bool] = lambda it: True
+    counts: Callable[[Object], bool] = lambda entry: True
     there: dict[Key, Object] = field(default_factory=dict)
 
     def reset(self, objects: Iterable[Object]) -> None:
-        self.there = {_key(it): it for it in objects if self.counts(it)}
+        self.there = {_key(entry): entry for entry in objects if self.counts(entry)}
 
-    def changed(self, it: Object, there: bool) -> None:
-        if there and self.counts(it):
-            self.there[_key(it)] = it
+    def changed(self, body: Object, there: bool) -> None:
+        if there and self.counts(body):
+            self.there[_key(body)] = body
         else:
-            self.there.pop(_key(it), None)
+            self.there.pop(_key(body), None)
 
 
 class Observer:
@@ -48,7 +48,7 @@ class Observer:
     def __init__(self, client: Client, run: str, prefix: str) -> None:
         """`prefix` is that of the run's namespaces: a Workload does not carry its job's labels."""
         self._lock = RLock()
-        self.workloads = _Kind(lambda it: str(it["metadata"]["namespace"]).startswith(prefix))
+        self.workloads = _Kind(lambda entry: str(entry["metadata"]["namespace"]).startswith(prefix))
         self.pods, self.queues, self.nodes = _Kind(), _Kind(), _Kind()
         mine = f"{RUN_LABEL}={run}"
         self._watches = [
@@ -59,21 +59,21 @@ class Observer:
         ]
 
     def open(self) -> None:
-        for it in self._watches:
-            it.open()
+        for watch in self._watches:
+            watch.open()
 
     def close(self) -> None:
-        for it in self._watches:
-            it.close()
+        for watch in self._watches:
+            watch.close()
 
     def workloads_in(self, namespaces: Iterable[str]) -> dict[Key, Object]:
         """By namespace and name of the job."""
         with self._lock:
             wanted = set(namespaces)
             found = {}
-            for (namespace, _), it in self.workloads.there.items():
-                if namespace in wanted and (owners := it["metadata"].get("ownerReferences")):
-                    found[namespace, str(owners[0]["name"])] = it
+            for (namespace, _), value in self.workloads.there.items():
+                if namespace in wanted and (owners := value["metadata"].get("ownerReferences")):
+                    found[namespace, str(owners[0]["name"])] = value
             return found
 
     def pods_in(self, namespaces: Iterable[str]) -> dict[Key, list[Object]]:
@@ -81,9 +81,9 @@ class Observer:
         with self._lock:
             wanted = set(namespaces)
             found: dict[Key, list[Object]] = {}
-            for (namespace, _), it in self.pods.there.items():
+            for (namespace, _), value in self.pods.there.items():
                 if namespace in wanted:
-                    found.setdefault((namespace, it["metadata"]["labels"].get(JOB_LABEL, "")), []).append(it)
+                    found.setdefault((namespace, value["metadata"]["labels"].get(JOB_LABEL, "")), []).append(value)
             return found
 
     def queue(self, name: str) -> Object:
@@ -100,28 +100,28 @@ class Observer:
             with self._lock:
                 kind.reset(objects)
 
-        def changed(it: Object, there: bool) -> None:
+        def changed(body: Object, there: bool) -> None:
             with self._lock:
-                kind.changed(it, there)
+                kind.changed(body, there)
 
         return Watch(client, KINDS[name].path(), reset, changed, labels)
 
 
-def condition(it: Object, kind: str) -> Mapping[str, str]:
+def condition(body: Object, kind: str) -> Mapping[str, str]:
     """A condition of an object; empty where it has none of the kind."""
-    conditions = (it.get("status") or {}).get("conditions") or ()
+    conditions = (body.get("status") or {}).get("conditions") or ()
     return next((one for one in conditions if one["type"] == kind), {})
 
 
-def is_true(it: Object, kind: str) -> bool:
-    return condition(it, kind).get("status") == "True"
+def is_true(body: Object, kind: str) -> bool:
+    return condition(body, kind).get("status") == "True"
 
 
 def stops(workload: Object) -> int:
     """How often it lost its quota."""
     stats = (workload.get("status") or {}).get("schedulingStats") or {}
-    return sum(it.get("count") or 0 for it in stats.get("evictions") or ())
+    return sum(eviction.get("count") or 0 for eviction in stats.get("evictions") or ())
 
 
-def _key(it: Object) -> Key:
-    return it["metadata"].get("namespace", ""), it["metadata"]["name"]
+def _key(body: Object) -> Key:
+    return body["metadata"].get("namespace", ""), body["metadata"]["name"]

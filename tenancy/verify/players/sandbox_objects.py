@@ -73,22 +73,24 @@ class Copies:
     def nodes(self) -> Iterator[Object]:
         keys = self._own_keys()
         taint = {"key": RUN_LABEL, "value": self.mark, "effect": "NoSchedule"}
-        there = {it["metadata"]["name"]: it for flavor in self.flavors for it in self.originals.nodes_of(flavor)}
-        for original, it in there.items():
+        there = {
+            entry["metadata"]["name"]: entry for flavor in self.flavors for entry in self.originals.nodes_of(flavor)
+        }
+        for original, item in there.items():
             name = self.short(original)
             labels = {
-                key: self.value(value) if key in keys else value for key, value in it["metadata"]["labels"].items()
+                key: self.value(value) if key in keys else value for key, value in item["metadata"]["labels"].items()
             }
-            spec = it.get("spec") or {}
+            spec = item.get("spec") or {}
             taints = [one for one in spec.get("taints") or () if not one["key"].startswith("node.kubernetes.io/")]
-            status = it.get("status") or {}
+            status = item.get("status") or {}
             yield {
                 "apiVersion": "v1",
                 "kind": "Node",
                 "metadata": {
                     "name": name,
                     "labels": {**labels, HOSTNAME: name, NODE_LABEL: self.mark, **self.labels},
-                    "annotations": {KWOK: it["metadata"]["annotations"][KWOK]},
+                    "annotations": {KWOK: item["metadata"]["annotations"][KWOK]},
                 },
                 "spec": {
                     "taints": [*taints, taint],
@@ -112,17 +114,17 @@ class Copies:
 
     def cohorts(self) -> Iterator[Object]:
         """Parents first."""
-        parents = {name: it["spec"].get("parentName") or "" for name, it in self.originals.cohorts.items()}
+        parents = {name: cohort["spec"].get("parentName") or "" for name, cohort in self.originals.cohorts.items()}
         for name in sorted(parents, key=lambda name: len(list(_up(name, parents)))):
             spec = self._spec(self.originals.cohorts[name], "parentName")
             yield self._object("Cohort", name, spec)
 
     def queues(self) -> Iterator[Object]:
-        for name, it in self.originals.queues.items():
-            yield self._object("ClusterQueue", name, self._spec(it, "cohortName"))
+        for name, queue in self.originals.queues.items():
+            yield self._object("ClusterQueue", name, self._spec(queue, "cohortName"))
 
-    def _spec(self, it: Mapping[str, Any], above: str) -> Object:
-        spec = dict(it.get("spec") or {})
+    def _spec(self, body: Mapping[str, Any], above: str) -> Object:
+        spec = dict(body.get("spec") or {})
         if spec.get(above):
             spec[above] = self.name(spec[above])
         if groups := spec.get("resourceGroups"):
@@ -139,7 +141,7 @@ class Copies:
     def _own_keys(self) -> frozenset[str]:
         """Labels by which some flavor or topology finds nodes."""
         flavors = self.originals.flavors.values()
-        return self.keys | {key for it in flavors for key in (it.get("spec") or {}).get("nodeLabels") or {}}
+        return self.keys | {key for flavor in flavors for key in (flavor.get("spec") or {}).get("nodeLabels") or {}}
 
     def _object(self, kind: str, name: str, spec: Object) -> Object:
         metadata = {"name": self.name(name), "labels": self.labels}
