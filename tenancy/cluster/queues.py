@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from ..agreement.plan import Plan
 from ..objects import kai
 from ..objects.kueue import PROD_SUFFIX
-from ..objects.schedulers import Place, Scheduler
+from ..objects.schedulers import PerScheduler, Place, Scheduler
 from .fields import NONE, Object, name_of, namespace_of, spec_of
 
 
@@ -40,7 +40,7 @@ class Queue:
 
 def of_teams(plan: Plan, scheduler: Scheduler) -> dict[str, Queue]:
     """By name, the queues of the agreement that jobs are in: each is a team's."""
-    made = {Scheduler.KUEUE: _kueue, Scheduler.KAI: _kai}[scheduler](plan)
+    made = _PLACES[scheduler](plan)
     return {queue.name: queue for queue in made}
 
 
@@ -88,3 +88,6 @@ def _kai(plan: Plan) -> Iterator[Queue]:
             for name in kai.job_queues(plan, team, flavor):
                 place = Place.PROD if name in prod else Place.RESERVED if name == reserved else Place.REGULAR
                 yield Queue("Queue", name, team=team.name, place=place, flavor=flavor.name, body=NONE)
+
+
+_PLACES = PerScheduler(kueue=_kueue, kai=_kai)

@@ -17,6 +17,7 @@ from tenancy.agreement.plan import Plan, make_plan
 from tenancy.objects import access, names
 from tenancy.objects.access import Namespaces
 from tenancy.objects.identity import kind_of, reference
+from tenancy.objects.kinds import Part, versions
 from tenancy.objects.loading import CHECKS, check, validate
 from tenancy.objects.registry import OBJECTS, refusals
 from tenancy.objects.schedulers import Scheduler
@@ -110,9 +111,10 @@ def test_check_finds_nothing_exactly_where_every_object_has_a_name_of_its_own(va
 def test_what_is_checked_is_what_is_rendered(case: str) -> None:
     """The objects with their origins are those of the files, in the order in which a cluster needs them."""
     made = next((plan_of(file) for file in FILES if file.name == case), None) or many_teams(7, 3)
-    for row in (OBJECTS[scheduler] for scheduler in Scheduler):
+    for scheduler in Scheduler:
+        row = OBJECTS[scheduler]
         assert [one for _, one in row.origins(made)] == [one for _, group in row.files(made) for one in group]
-        assert {kind_of(one) for _, one in row.origins(made)} <= row.kinds.keys()
+        assert {kind_of(one) for _, one in row.origins(made)} <= versions(Part.QUOTAS, scheduler).keys()
     wide = [one for _, one in access.cluster_origins(made)]
     operator = access.objects(made, Namespaces.OPERATOR)
     assert sorted(map(reference, wide)) == sorted(
@@ -125,7 +127,8 @@ def test_what_is_checked_is_what_is_rendered(case: str) -> None:
 @pytest.mark.parametrize("file", [LAB, PRODUCTION.read_text("utf-8")], ids=["lab", "production"])
 def test_every_path_is_a_place_of_the_agreement(file: str) -> None:
     made = plan(file)
-    for row in (OBJECTS[scheduler] for scheduler in Scheduler):
+    for scheduler in Scheduler:
+        row = OBJECTS[scheduler]
         for path, body in row.origins(made):
             assert path[0] == "cluster" or str(path[1]) in body["metadata"]["name"]
 

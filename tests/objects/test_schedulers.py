@@ -7,6 +7,7 @@ from dataclasses import fields
 
 from samples import LAB, ROOT, plan
 
+from tenancy.objects.kinds import Part, versions
 from tenancy.objects.registry import OBJECTS, refusals
 from tenancy.objects.schedulers import TITLES, PerScheduler, Scheduler, chosen
 
@@ -26,7 +27,7 @@ STILL_DICTS = {
 
 def test_a_table_has_a_field_for_each_scheduler() -> None:
     assert [field.name for field in fields(PerScheduler)] == [str(scheduler) for scheduler in Scheduler]
-    assert all(TITLES[scheduler] and OBJECTS[scheduler].kinds for scheduler in Scheduler)
+    assert all(TITLES[scheduler] and versions(Part.QUOTAS, scheduler) and OBJECTS[scheduler] for scheduler in Scheduler)
 
 
 def test_those_that_are_asked_for_come_in_our_order() -> None:

@@ -29,69 +29,69 @@ def written(tmp_path: Path, run: Run) -> Path:
 
 
 @pytest.fixture
-def it(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
+def evidence(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
     found = opened(browser, written(tmp_path, run()))
     yield found
     found.page.close()
 
 
-def test_it_opens_and_needs_nothing_else(page: Opened) -> None:
-    for summary in page.page.locator("details.check > summary").all():
+def test_it_opens_and_needs_nothing_else(evidence: Opened) -> None:
+    for summary in evidence.page.locator("details.check > summary").all():
         summary.click()
-    assert page.wrong == []
-    assert page.shown() == len(run().outcomes)
-    assert page.page.title() == "Promises of tenancy.toml"
-    told = page.page.locator("details.check").first.inner_text()
+    assert evidence.wrong == []
+    assert evidence.shown() == len(run().outcomes)
+    assert evidence.page.title() == "Promises of tenancy.toml"
+    told = evidence.page.locator("details.check").first.inner_text()
     for words in ("owner: 16 should run and 12 do", "16 × ", "never", "Pending: insufficient", "clusterqueue/"):
         assert words in told
 
 
-def test_broken_promises_come_first(page: Opened) -> None:
-    verdicts = [str(one.get_attribute("data-verdict")) for one in page.page.locator("details.check").all()]
+def test_broken_promises_come_first(evidence: Opened) -> None:
+    verdicts = [str(one.get_attribute("data-verdict")) for one in evidence.page.locator("details.check").all()]
     assert list(dict.fromkeys(verdicts)) == ["broken", "not run", "held"]
 
 
 @pytest.mark.parametrize("key", ["verdict", "scheduler", "kind", "team", "flavor"])
-def test_each_filter_shows_what_has_its_value(page: Opened, key: str) -> None:
+def test_each_filter_shows_what_has_its_value(evidence: Opened, key: str) -> None:
     there = Counter(str(one.verdict) if key == "verdict" else str(getattr(one.check, key)) for one in run().outcomes)
     assert set(there) == set(
-        page.page.locator(f"select[name={key}] option").evaluate_all("all => all.map(o => o.value)")
+        evidence.page.locator(f"select[name={key}] option").evaluate_all("all => all.map(o => o.value)")
     ) - {""}
     for value, count in there.items():
-        page.page.select_option(f"select[name={key}]", value)
-        assert page.shown() == count
-        assert page.page.locator("output").inner_text() == f"{count} of {len(run().outcomes)} promises"
-    page.page.get_by_role("button", name="Show all").click()
-    expect(page.page.locator("details.check[hidden]")).to_have_count(0)
-    assert page.wrong == []
+        evidence.page.select_option(f"select[name={key}]", value)
+        assert evidence.shown() == count
+        assert evidence.page.locator("output").inner_text() == f"{count} of {len(run().outcomes)} promises"
+    evidence.page.get_by_role("button", name="Show all").click()
+    expect(evidence.page.locator("details.check[hidden]")).to_have_count(0)
+    assert evidence.wrong == []
 
 
-def test_words_are_searched_in_all_the_evidence_and_filters_add_up(page: Opened) -> None:
-    page.page.fill("[name=text]", "16 should RUN")
+def test_words_are_searched_in_all_the_evidence_and_filters_add_up(evidence: Opened) -> None:
+    evidence.page.fill("[name=text]", "16 should RUN")
     broken = [one for one in run().outcomes if one.verdict is Verdict.BROKEN]
-    assert page.shown() == len(broken)
-    page.page.select_option("select[name=team]", "research")
-    assert page.shown() == len([one for one in broken if one.check.team == "research"])
-    page.page.fill("[name=text]", "no such words")
-    assert page.shown() == 0
+    assert evidence.shown() == len(broken)
+    evidence.page.select_option("select[name=team]", "research")
+    assert evidence.shown() == len([one for one in broken if one.check.team == "research"])
+    evidence.page.fill("[name=text]", "no such words")
+    assert evidence.shown() == 0
 
 
-def test_a_cell_of_the_table_shows_its_checks(page: Opened) -> None:
-    page.page.get_by_role("button", name="reclaim of training").click()
-    expect(page.page.locator("output")).to_have_text("1 of 24 promises")
-    shown = page.page.locator("details.check:visible")
+def test_a_cell_of_the_table_shows_its_checks(evidence: Opened) -> None:
+    evidence.page.get_by_role("button", name="reclaim of training").click()
+    expect(evidence.page.locator("output")).to_have_text("1 of 24 promises")
+    shown = evidence.page.locator("details.check:visible")
     assert (shown.get_attribute("data-kind"), shown.get_attribute("data-team")) == ("reclaim", "training")
 
 
-def test_it_is_usable_by_keyboard(page: Opened) -> None:
+def test_it_is_usable_by_keyboard(evidence: Opened) -> None:
     """From the last filter on: Tab to the buttons, to the first check, Enter opens it."""
-    page.page.focus("[name=text]")
-    page.page.keyboard.type("broken-promise-of-nobody")
-    assert page.shown() == 0
+    evidence.page.focus("[name=text]")
+    evidence.page.keyboard.type("broken-promise-of-nobody")
+    assert evidence.shown() == 0
     for key in ("Control+A", "Delete", "Tab", "Tab", "Tab", "Tab", "Enter"):
-        page.page.keyboard.press(key)
-    assert page.page.locator("details.check[open]").count() == 1
-    assert page.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        evidence.page.keyboard.press(key)
+    assert evidence.page.locator("details.check[open]").count() == 1
+    assert evidence.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 @pytest.mark.parametrize("made", [run, hostile])
