@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tenancy.verify.checks.model import Check, Jobs, Scheduler, Step
-from tenancy.verify.evidence.model import Condition, Held, Outcome, Run, StepSeen, Verdict
+from tenancy.verify.checks.model import Check, JobGroup, Scheduler, Step
+from tenancy.verify.evidence.model import Condition, Outcome, Run, StepSeen, UsageInterval, Verdict
 
 HOSTILE = """</script><img src=x onerror="boom()">"'&]]>\x00\x1b[31m\u202e{{7*7}}$title"""
 TEAMS = ("training", "research", "inference", "a-team-with-a-name-as-long-as-a-name-may-be-in-an-agreement-63")
@@ -12,8 +12,8 @@ VERDICTS = (Verdict.HELD, Verdict.HELD, Verdict.HELD, Verdict.BROKEN, Verdict.HE
 
 
 def check(kind: str, team: str, scheduler: Scheduler = Scheduler.KUEUE, flavor: str = "gpu") -> Check:
-    others = Jobs("others", "research", flavor, 17)
-    owner = Jobs("owner", team, flavor, 16)
+    others = JobGroup("others", "research", flavor, 17)
+    owner = JobGroup("owner", team, flavor, 16)
     return Check(
         scheduler=scheduler,
         kind=kind,
@@ -86,9 +86,9 @@ def run(teams: tuple[str, ...] = TEAMS, kinds: tuple[str, ...] = KINDS, flavors:
         outcomes.append(one)
         if one.steps:
             held += [
-                Held(result.name, "research", "research", flavor, 16, began + 0.5, began + 2),
-                Held(result.name, "research", "research", flavor, 8, began + 2, began + 4),
-                Held(result.name, team, team, flavor, 16, began + 2.2, began + 4),
+                UsageInterval(result.name, "research", "research", flavor, 16, began + 0.5, began + 2),
+                UsageInterval(result.name, "research", "research", flavor, 8, began + 2, began + 4),
+                UsageInterval(result.name, team, team, flavor, 16, began + 2.2, began + 4),
             ]
     seconds = max(outcome.started + outcome.seconds for outcome in outcomes)
     return Run(
@@ -113,6 +113,6 @@ def hostile() -> Run:
         began=HOSTILE,
         seconds=3.0,
         outcomes=(Outcome(check, Verdict.BROKEN, HOSTILE, (step,), 0.0, 3.0),),
-        held=(Held(check.name, HOSTILE, HOSTILE, HOSTILE, 4, 0.0, 3.0),),
+        held=(UsageInterval(check.name, HOSTILE, HOSTILE, HOSTILE, 4, 0.0, 3.0),),
         stopped=HOSTILE,
     )

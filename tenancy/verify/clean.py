@@ -17,7 +17,7 @@ import httpx2
 from ..cluster.api import NAMESPACE, POD, SIDE_BY_SIDE, Api, Kind, Thing
 from ..text.durations import duration
 from .players.sandbox import RUN_LABEL
-from .safety import PREFIX, Standing
+from .safety import PREFIX, RunLease
 
 # What makes pods and is itself made by nothing: it goes first, as a namespace waits long for what its controllers must let go.
 FIRST = ("Job", "JobSet", "VirtualMachine", "VirtualMachineInstance", "Pod")
@@ -41,7 +41,7 @@ def leftovers(api: Api, kinds: Iterable[Kind] | None = None) -> dict[str, list[T
     return found
 
 
-def dead(api: Api, alive: Iterable[Standing]) -> dict[str, list[Thing]]:
+def dead(api: Api, alive: Iterable[RunLease]) -> dict[str, list[Thing]]:
     """What is there of runs that do not live."""
     names = {standing.run for standing in alive}
     return {run: things for run, things in leftovers(api).items() if run not in names}

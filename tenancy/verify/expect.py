@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..text.counts import counted
-from .checks.model import Jobs, Step
+from .checks.model import JobGroup, Step
 from .players.sandbox import JobState, Phase
 
 
@@ -48,7 +48,7 @@ class Seen:
 
 def faults(
     step: Step,
-    jobs: Sequence[Jobs],
+    jobs: Sequence[JobGroup],
     seen: Seen,
     count: Callable[[str, int], str],
     labels: Callable[[str], Mapping[str, str]],
@@ -73,7 +73,7 @@ def faults(
         yield Fault(f"{', '.join(step.apart)} should not all share one GPU, and are on {', '.join(gpus) or 'none'}")
 
 
-def _of_group(step: Step, jobs: Jobs, seen: Seen, who: str, count: Callable[[str, int], str]) -> Iterator[Fault]:
+def _of_group(step: Step, jobs: JobGroup, seen: Seen, who: str, count: Callable[[str, int], str]) -> Iterator[Fault]:
     def amount(number: int) -> str:
         if jobs.machine or jobs.fraction:
             return counted(number, "machine" if jobs.machine else "job")
@@ -103,7 +103,7 @@ def _of_group(step: Step, jobs: Jobs, seen: Seen, who: str, count: Callable[[str
                 break
 
 
-def _stops(step: Step, jobs: Jobs, seen: Seen, who: str) -> Iterator[Fault]:
+def _stops(step: Step, jobs: JobGroup, seen: Seen, who: str) -> Iterator[Fault]:
     stops, most = seen.stops(jobs.name), step.most_stopped.get(jobs.name)
     wanted = step.stopped.get(jobs.name, 0) if most is None else most
     if stops > wanted:
@@ -113,7 +113,7 @@ def _stops(step: Step, jobs: Jobs, seen: Seen, who: str) -> Iterator[Fault]:
         yield Fault(f"{stops} jobs of {who} were stopped, where {wanted} should be")
 
 
-def _together(jobs: Jobs, seen: Seen, label: str, labels: Callable[[str], Mapping[str, str]]) -> Iterator[Fault]:
+def _together(jobs: JobGroup, seen: Seen, label: str, labels: Callable[[str], Mapping[str, str]]) -> Iterator[Fault]:
     for job_state in seen.running(jobs.name):
         if len(domains := sorted({labels(node).get(label, "") for node in job_state.nodes})) > 1:
             yield Fault(

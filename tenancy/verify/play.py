@@ -1,4 +1,4 @@
-"""Plays a check on a replica, step by step, and says what came of it. Knows no scheduler.
+"""Plays a check on a sandbox, step by step, and says what came of it. Knows no scheduler.
 
 A step has come when everything that it expects is so at several looks in a row. Jobs that wait count only once the scheduler
 has said why: silence is no answer, it may just not have looked yet. A promise is broken
@@ -17,10 +17,10 @@ from typing import Protocol
 from ..objects.schedulers import Place
 from ..text.counts import counted
 from ..text.quantity import bytes_text
-from .checks.model import Check, Jobs, Step
+from .checks.model import Check, JobGroup, Step
 from .evidence.model import Condition, Outcome, StepSeen, Verdict
 from .expect import Seen, faults
-from .players.sandbox import JobState, NotKept, NotRunnable, Phase, Refused, Replica
+from .players.sandbox import JobState, NotKept, NotRunnable, Phase, Refused, Sandbox
 from .timeline import Timeline
 
 Count = Callable[[str, int], str]
@@ -35,7 +35,7 @@ class Clock(Protocol):
     def sleep(self, seconds: float) -> None: ...
 
 
-class Stopped(Exception):
+class Interrupted(Exception):
     """The run is to end: nothing more is submitted."""
 
 
@@ -44,7 +44,7 @@ class Silence(Exception):
 
 
 @dataclass(frozen=True)
-class Patience:
+class Timeouts:
     """How long a step may take, in seconds. An idle machine of two cores takes a tenth of it."""
 
     step: float = 120.0
@@ -65,12 +65,12 @@ class Playing:
     """A check under way."""
 
     check: Check
-    replica: Replica
+    sandbox: Sandbox
     clock: Clock
     count: Count
     timeline: Timeline
-    patience: Patience
-    submitted: dict[str, Jobs] = field(default_factory=dict)
+    timeouts: Timeouts
+    submitted: dict[str, JobGroup] = field(default_factory=dict)
     removed: set[str] = field(default_factory=set)
     slowest: float = 0.0
     """What the slowest step so far has taken."""
@@ -96,11 +96,11 @@ class Playing:
         """Empty where the API server took what it should take and refused what it should refuse."""
         self.refusals.clear()
         for name in step.remove:
-            self.replica.remove(name)
+            self.sandbox.remove(name)
             self.removed.add(name)
         for jobs in step.submit:
             try:
-                self.replica.submit(jobs)
+                self.sandbox.submit(jobs)
             except Refused as refusal:
                 self.refusals.append(Condition(jobs.name, "Refused", "", "", str(refusal)))
                 if jobs.name not in step.refused:
@@ -115,8 +115,8 @@ class Playing:
 
     def wait(self, step: Step, before: Mapping[tuple[str, int], int], started: float) -> tuple[float | None, str]:
         """When what is expected had come, or what is wrong."""
-        patience = self.patience
-        deadline = started + patience.step + step.longer + patience.job * sum(jobs.count for jobs in self.there())
+        timeouts = self.timeouts
+        deadline = started + timeouts.step + step.longer + timeouts.job * sum(jobs.count for jobs in self.there())
         came, right, final = started, 0, 0
         last: Sequence[JobState] = ()
         changed = started
@@ -125,40 +125,40 @@ class Playing:
             states = self.look()
             if states != last:
                 last, changed = states, now
-            seen = Seen(tuple(states), before, self.replica.usage() if step.usage else {})
-            found = list(faults(step, self.there(), seen, self.count, self.replica.labels))
+            seen = Seen(tuple(states), before, self.sandbox.usage() if step.usage else {})
+            found = list(faults(step, self.there(), seen, self.count, self.sandbox.labels))
             if not found:
                 came = came if right else now
                 right += 1
-                if right == patience.steady:
+                if right == timeouts.steady:
                     return came, ""
             else:
                 right = 0
                 final = final + 1 if any(fault.final for fault in found) else 0
                 rests = (
-                    now - changed > max(patience.rest, self.slowest)
+                    now - changed > max(timeouts.rest, self.slowest)
                     and all(map(_settled, states))
                     and len(states) == self.expected()
                 )
-                if final == patience.steady or rests or now > deadline:
+                if final == timeouts.steady or rests or now > deadline:
                     self.silent = all(fault.silent for fault in found)
                     return None, "; ".join(entry.text for entry in sorted(found, key=lambda fault: not fault.final))
-            self.clock.sleep(patience.every)
+            self.clock.sleep(timeouts.every)
 
     def wait_for_usage(self, states: Sequence[JobState]) -> None:
         """A queue's status trails what runs by a moment. It is what people look at, so it is shown as it comes to be; no
         promise hangs on it."""
-        until = self.clock.now() + self.patience.usage
+        until = self.clock.now() + self.timeouts.usage
         jobs = {jobs.name: jobs for jobs in self.there()}
         running = sum(
             jobs[job_state.jobs].each
             for job_state in states
             if job_state.phase is Phase.RUNNING and job_state.jobs in jobs
         )
-        while sum(self.replica.usage().values()) != running and self.clock.now() < until:
-            self.clock.sleep(self.patience.every)
+        while sum(self.sandbox.usage().values()) != running and self.clock.now() < until:
+            self.clock.sleep(self.timeouts.every)
 
-    def there(self) -> list[Jobs]:
+    def there(self) -> list[JobGroup]:
         """What was submitted and not removed."""
         return [jobs for name, jobs in self.submitted.items() if name not in self.removed]
 
@@ -166,7 +166,7 @@ class Playing:
         return sum(jobs.count for jobs in self.there())
 
     def look(self) -> Sequence[JobState]:
-        states = self.replica.look()
+        states = self.sandbox.look()
         holds: dict[tuple[str, str, str], int] = {}
         for state in states:
             jobs = self.submitted.get(state.jobs)
@@ -186,11 +186,11 @@ class Playing:
             waiting={name: len(seen.waiting(name)) for name in names},
             stopped={name: stops for name in names if (stops := seen.stops(name))},
             conditions=(*self.refusals, *_conditions(seen.states)),
-            usage=dict(self.replica.usage()),
+            usage=dict(self.sandbox.usage()),
             ended=self.clock.now(),
         )
 
-    def in_words(self, jobs: Jobs) -> str:
+    def in_words(self, jobs: JobGroup) -> str:
         if machine := jobs.machine:
             size = f"{counted(machine.vcpus, 'vCPU')} and {bytes_text(machine.memory)}"
             return f"{jobs.count} × {jobs.team}/{jobs.name}: machine of {size}{'' if machine.runs else ', stopped'}"
@@ -201,28 +201,28 @@ class Playing:
 
 def play(
     check: Check,
-    replica: Replica,
+    sandbox: Sandbox,
     clock: Clock,
     *,
     count: Count,
     began: Callable[[int], None] = lambda step: None,
     timeline: Timeline | None = None,
-    patience: Patience | None = None,
+    timeouts: Timeouts | None = None,
     heed_silence: bool = True,
 ) -> Outcome:
-    """Opens the replica, plays the check, closes the replica whatever happens. `began` is told the number of each step (from 1)
+    """Opens the sandbox, plays the check, closes the sandbox whatever happens. `began` is told the number of each step (from 1)
     as it begins. Raises Stopped when the clock does, what the cluster's client raises, and Silence where that is all and it is
     not to be heeded."""
     started = clock.now()
     timeline = timeline or Timeline()
-    playing = Playing(check, replica, clock, count, timeline, patience or Patience())
+    playing = Playing(check, sandbox, clock, count, timeline, timeouts or Timeouts())
     steps: list[StepSeen] = []
 
     def outcome(verdict: Verdict, why: str = "") -> Outcome:
         return Outcome(check, verdict, why, tuple(steps), started, clock.now() - started)
 
     try:
-        replica.open()
+        sandbox.open()
         for number, step in enumerate(check.steps, 1):
             clock.sleep(0)
             began(number)
@@ -239,10 +239,10 @@ def play(
         return outcome(Verdict.NOT_RUN, str(lack))
     finally:
         timeline.see(check.name, clock.now(), {})
-        replica.close()
+        sandbox.close()
 
 
-def queue_name(jobs: Jobs) -> str:
+def queue_name(jobs: JobGroup) -> str:
     """The queue as a person calls it, whatever the scheduler: `research`, `research-prod`."""
     return jobs.team if jobs.place is Place.REGULAR else f"{jobs.team}-{jobs.place}"
 

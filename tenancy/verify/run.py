@@ -1,6 +1,6 @@
 """A run: many checks, played side by side, one scheduler after the other; and what it tells while it goes.
 
-Whatever happens, every replica is closed before `verify` returns. A cluster that stops answering breaks no promise: its
+Whatever happens, every sandbox is closed before `verify` returns. A cluster that stops answering breaks no promise: its
 checks are not run.
 """
 
@@ -22,8 +22,8 @@ from ..agreement.plan import Plan
 from ..cluster.listing import Unreadable
 from .checks.model import Check, Scheduler
 from .evidence.model import Event, Outcome, Run, Verdict
-from .play import Clock, Patience, Silence, Stopped, play
-from .players.sandbox import Replica
+from .play import Clock, Interrupted, Silence, Timeouts, play
+from .players.sandbox import Sandbox
 from .timeline import Timeline
 
 STOPPED = "the run was stopped before this check had a verdict"
@@ -35,10 +35,10 @@ class Stage(Protocol):
     at_once: int
     """How many checks side by side, where nobody says otherwise."""
 
-    def replica(self, check: Check) -> Replica: ...
+    def sandbox(self, check: Check) -> Sandbox: ...
 
     def close(self) -> None:
-        """Removes all that replicas have left for others; returns when nothing of the run is there."""
+        """Removes all that sandboxes have left for others; returns when nothing of the run is there."""
 
 
 def stage(scheduler: Scheduler, client: Client, plan: Plan, name: str, clock: Clock) -> Stage:
@@ -70,7 +70,7 @@ class RunClock:
 
     def sleep(self, seconds: float) -> None:
         if self.stop.wait(seconds):
-            raise Stopped
+            raise Interrupted
 
 
 @dataclass
@@ -78,7 +78,7 @@ class _Run:
     plan: Plan
     clock: RunClock
     tell: Callable[[Event], None]
-    patience: Patience
+    timeouts: Timeouts
     timeline: Timeline
     telling: Lock
 
@@ -97,7 +97,7 @@ class _Run:
                 return self.play(check, stage, heed_silence=False)
             except Silence:
                 return self.play(check, stage, heed_silence=True)
-        except Stopped:
+        except Interrupted:
             return self.not_run(check, STOPPED, started)
         except Unreadable as error:
             return self.not_run(check, str(error), started)
@@ -111,12 +111,12 @@ class _Run:
         another one it is lost, without a word until something changes."""
         return play(
             check,
-            stage.replica(check),
+            stage.sandbox(check),
             self.clock,
             count=lambda flavor, amount: self.plan.flavor[flavor].count(amount),
             began=lambda step: self.told(Event(check, self.clock.now(), step)),
             timeline=self.timeline,
-            patience=self.patience,
+            timeouts=self.timeouts,
             heed_silence=heed_silence,
         )
 
@@ -137,7 +137,7 @@ def verify(
     tell: Callable[[Event], None] = lambda event: None,
     stop: Flag | None = None,
     at_once: int | None = None,
-    patience: Patience | None = None,
+    timeouts: Timeouts | None = None,
     agreement: str = "",
     cluster: str = "",
 ) -> Run:
@@ -150,7 +150,7 @@ def verify(
     stop = stop or Flag()
     began = datetime.now(UTC).isoformat(timespec="seconds")
     clock = RunClock(time.monotonic(), stop)
-    run = _Run(plan, clock, tell, patience or Patience(), Timeline(), Lock())
+    run = _Run(plan, clock, tell, timeouts or Timeouts(), Timeline(), Lock())
     outcomes: dict[str, Outcome] = {}
     for scheduler in Scheduler:
         if mine := [check for check in checks if check.scheduler is scheduler]:

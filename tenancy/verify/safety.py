@@ -65,7 +65,7 @@ def home(run: str) -> str:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunLease:
     """A run by its Lease. `since` orders runs by their beginning."""
 
     run: str
@@ -75,7 +75,7 @@ class Standing:
     """As the Lease says it: it changes with every renewal."""
 
 
-def standing(api: Api) -> list[Standing]:
+def leases(api: Api) -> list[RunLease]:
     """Every run that has a namespace of its own, the oldest first, whether it lives or is dead. One whose namespace is on its
     way out has ended: it removes that last."""
     found = []
@@ -87,24 +87,24 @@ def standing(api: Api) -> list[Standing]:
         lease = api.get(_lease_path(run))
         renewed = ((lease or {}).get("spec") or {}).get("renewTime") or ""
         last = datetime.fromisoformat(renewed) if renewed else made  # it is being born, or was killed then
-        found.append(Standing(run, made, last + LASTS, renewed))
-    return sorted(found, key=lambda standing: (standing.since, standing.run))
+        found.append(RunLease(run, made, last + LASTS, renewed))
+    return sorted(found, key=lambda leases: (leases.since, leases.run))
 
 
-def living(api: Api) -> list[Standing]:
+def living(api: Api) -> list[RunLease]:
     """Runs whose Lease is good: they live, or were killed less than LASTS ago."""
     now = api.now()
-    return [entry for entry in standing(api) if entry.until > now]
+    return [entry for entry in leases(api) if entry.until > now]
 
 
-def surely_living(api: Api, wait: Event | None = None) -> list[Standing]:
+def surely_living(api: Api, wait: Event | None = None) -> list[RunLease]:
     """Runs that are seen to renew their Lease. Takes up to LASTS where one was killed just now, else up to RENEW."""
     undecided = {standing.run: standing for standing in living(api)}
     alive = []
     while undecided:
         (wait or Event()).wait(1.0)
         now = api.now()
-        current = {entry.run: entry for entry in standing(api)}
+        current = {entry.run: entry for entry in leases(api)}
         for run, before in list(undecided.items()):
             result = current.get(run)
             if result and result.renewed != before.renewed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from threading import Lock
 
-from .evidence.model import Held
+from .evidence.model import UsageInterval
 
 Holder = tuple[str, str, str]
 """Team, queue, flavor."""
@@ -17,7 +17,7 @@ class Timeline:
     def __init__(self) -> None:
         self._lock = Lock()
         self._now: dict[tuple[str, Holder], tuple[int, float]] = {}
-        self._over: list[Held] = []
+        self._over: list[UsageInterval] = []
 
     def see(self, check: str, at: float, holds: Mapping[Holder, int]) -> None:
         """What a check's jobs hold at a time; nothing of a holder that is left out."""
@@ -29,13 +29,13 @@ class Timeline:
                 if units == had:
                     continue
                 if had:
-                    self._over.append(Held(check, *holder, had, since, at))
+                    self._over.append(UsageInterval(check, *holder, had, since, at))
                 if units:
                     self._now[key] = (units, at)
                 else:
                     self._now.pop(key, None)
 
-    def all(self) -> tuple[Held, ...]:
+    def all(self) -> tuple[UsageInterval, ...]:
         """In the order in which they began."""
         with self._lock:
             return tuple(sorted(self._over, key=lambda held: (held.since, held.check, held.queue)))

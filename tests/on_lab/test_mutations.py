@@ -17,7 +17,7 @@ from tenancy.verify.checks.kinds import KINDS
 from tenancy.verify.checks.kueue import kueue_checks
 from tenancy.verify.checks.model import Scheduler
 from tenancy.verify.evidence.model import Outcome, Verdict
-from tenancy.verify.play import Patience
+from tenancy.verify.play import Timeouts
 from tenancy.verify.run import verify
 
 from .conftest import plan_of
@@ -25,7 +25,7 @@ from .mutations import BATCHES, Mutation, mutated, objects
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-PATIENCE = Patience(step=120.0)  # what comes to rest elsewhere is seen long before; a slow machine breaks no promise
+PATIENCE = Timeouts(step=120.0)  # what comes to rest elsewhere is seen long before; a slow machine breaks no promise
 
 
 def test_there_is_a_mutation_for_every_kind() -> None:
@@ -67,7 +67,7 @@ def test_a_check_turns_red_on_what_breaks_its_promise_and_on_nothing_else(mutant
 def played(folder: Folder, plan: Plan, mutations: tuple[Mutation, ...]) -> dict[str, Outcome]:
     wanted = {name for mutation in mutations for name in (*mutation.breaks, *mutation.keeps)}
     checks = [check for check in kueue_checks(plan) if check.name in wanted]
-    run = verify(connect(str(folder.kubeconfig)), plan, checks, name="mutants", patience=PATIENCE)
+    run = verify(connect(str(folder.kubeconfig)), plan, checks, name="mutants", timeouts=PATIENCE)
     return {outcome.check.name: outcome for outcome in run.outcomes}
 
 

@@ -29,8 +29,8 @@ from tenancy.verify.checks.kueue import kueue_checks
 from tenancy.verify.checks.select import select
 from tenancy.verify.clean import leftovers
 from tenancy.verify.evidence.model import Event, Run, Verdict
-from tenancy.verify.play import Patience
-from tenancy.verify.players.live_objects import Originals
+from tenancy.verify.play import Timeouts
+from tenancy.verify.players.live_objects import LiveObjects
 from tenancy.verify.run import STOPPED, verify
 
 from .conftest import plan_of
@@ -40,7 +40,7 @@ from .teams import Teams, condition
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 USER = "of-a-user"
-LARGE = Patience(step=300.0, rest=30.0)  # a cluster of a hundred nodes on a busy machine
+LARGE = Timeouts(step=300.0, rest=30.0)  # a cluster of a hundred nodes on a busy machine
 
 
 def broken(run: Run) -> dict[str, str]:
@@ -169,7 +169,7 @@ def test_on_real_nodes_a_check_needs_room(
 ) -> None:
     """There are no other nodes than the agreement's: beside a user's job what fits is run on them, and what does not is not."""
     copied: dict[str, list[str]] = {}
-    monkeypatch.setattr(Originals, "simulated", lambda self, flavor: False)
+    monkeypatch.setattr(LiveObjects, "simulated", lambda self, flavor: False)
     flavor = plan.flavors[0]
     taken = plan.team["research"].shares[flavor.name].guaranteed
     with running_job(client, plan):
@@ -223,7 +223,7 @@ def test_production_sampled(production: tuple[Client, Plan]) -> None:
     client, plan = production
     checks = kueue_checks(plan)
     sample = select([check for check in checks if not check.not_run], sample=8)
-    run = verify(client, plan, sample, name="sampled", patience=LARGE)
+    run = verify(client, plan, sample, name="sampled", timeouts=LARGE)
     assert broken(run) == {}
     assert len({outcome.check.kind for outcome in run.outcomes}) == len(sample)
     assert left(client) == {}
@@ -237,7 +237,7 @@ def test_venus_sampled(labs: Path) -> None:
         apply(folder.kubeconfig, kueue.objects(plan))
         client = connect(str(folder.kubeconfig))
         sample = select(kueue_checks(plan), sample=3)
-        run = verify(client, plan, sample, name="sampled", patience=LARGE)
+        run = verify(client, plan, sample, name="sampled", timeouts=LARGE)
         assert broken(run) == {}
         assert left(client) == {}
     finally:

@@ -26,7 +26,7 @@ from tenancy.verify import safety
 from tenancy.verify.checks.kai import kai_checks
 from tenancy.verify.checks.model import Check
 from tenancy.verify.evidence.model import Run, Verdict
-from tenancy.verify.play import Patience
+from tenancy.verify.play import Timeouts
 from tenancy.verify.players import kai_objects
 from tenancy.verify.players.sandbox import RUN_LABEL
 from tenancy.verify.run import verify
@@ -99,7 +99,7 @@ def test_half_a_gang_is_seen(client: Client, plan: Plan, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(kai_objects.Template, "objects", without_minimum)
     run = verify(
-        client, plan, chosen(plan, "gang/inference"), name=safety.new_name(), patience=Patience(step=20.0, job=0.0)
+        client, plan, chosen(plan, "gang/inference"), name=safety.new_name(), timeouts=Timeouts(step=20.0, job=0.0)
     )
     assert broken(run) == {"gang/inference"}
 

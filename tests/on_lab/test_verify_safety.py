@@ -185,7 +185,7 @@ def test_what_a_killed_run_left_is_said_and_removed_and_a_living_one_is_left_alo
     killed = Verify(kubeconfig, tmp_path, *FEW)
     _until(lambda: jobs(api))
     assert killed.signal(signal.SIGKILL)[0] == -signal.SIGKILL
-    (dead,) = {standing.run for standing in safety.standing(api)}
+    (dead,) = {standing.run for standing in safety.leases(api)}
     left = clean.counted(clean.leftovers(api)[dead])
     assert re.search(r"\d+ ClusterQueue.*\d+ Namespace.*\d+ Node", left)
     _until(lambda: not safety.living(api))

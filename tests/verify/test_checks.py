@@ -15,7 +15,7 @@ from tenancy.objects.schedulers import Place
 from tenancy.quota.kueue_model import KueueModel
 from tenancy.verify.checks.kinds import KINDS
 from tenancy.verify.checks.kueue import kueue_checks
-from tenancy.verify.checks.model import Check, Jobs, Scheduler, Step
+from tenancy.verify.checks.model import Check, JobGroup, Scheduler, Step
 
 VENUS = (ROOT / "examples" / "venus.toml").read_text()
 DEPARTMENTS = (ROOT / "examples" / "departments.toml").read_text()
@@ -78,9 +78,9 @@ def test_jobs_are_few_and_large(text: str) -> None:
 # --- what they expect ---------------------------------------------------------------------------------------------------
 
 
-def states(check: Check) -> Iterator[dict[str, Jobs]]:
+def states(check: Check) -> Iterator[dict[str, JobGroup]]:
     """The groups that are there after each step."""
-    there: dict[str, Jobs] = {}
+    there: dict[str, JobGroup] = {}
     for step in check.steps:
         there = {name: jobs for name, jobs in there.items() if name not in step.remove} | {
             jobs.name: jobs for jobs in step.submit
@@ -118,7 +118,7 @@ def arithmetic(plan: Plan, check: Check) -> None:
             waiting(check, step, model, mine)
 
 
-def waiting(check: Check, step: Step, model: KueueModel, mine: dict[str, Jobs]) -> None:
+def waiting(check: Check, step: Step, model: KueueModel, mine: dict[str, JobGroup]) -> None:
     for name, jobs in mine.items():
         if step.running[name] == jobs.count or jobs.namespace_of or jobs.level or check.kind == "weights":
             continue
@@ -130,7 +130,7 @@ def waiting(check: Check, step: Step, model: KueueModel, mine: dict[str, Jobs]) 
 def stops(plan: Plan, check: Check) -> None:
     """Who asks with one job stops as many as the tree says must be stopped, and there is room for nobody else then."""
     before: dict[str, int] = {}
-    there: dict[str, Jobs] = {}
+    there: dict[str, JobGroup] = {}
     for step in check.steps:
         there |= {jobs.name: jobs for jobs in step.submit}
         if len(step.submit) == 1 and len(step.stopped) == 1 and check.kind != "priority":

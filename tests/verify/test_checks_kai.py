@@ -15,7 +15,7 @@ from tenancy.objects.loading import load
 from tenancy.objects.schedulers import Place
 from tenancy.verify.checks.kai import kai_checks
 from tenancy.verify.checks.kinds import KINDS
-from tenancy.verify.checks.model import Check, Jobs, Scheduler
+from tenancy.verify.checks.model import Check, JobGroup, Scheduler
 from tenancy.verify.players import kai_objects
 
 DEPARTMENTS = (
@@ -93,7 +93,7 @@ def test_numbers_are_possible_in_any_agreement(values: dict[str, object]) -> Non
 def possible(plan: Plan, check: Check) -> None:
     """What runs at any step is within each of KAI's limits; what is submitted has names of its own; jobs that end are known."""
     flavor = plan.flavor[check.flavor]
-    there: dict[str, Jobs] = {}
+    there: dict[str, JobGroup] = {}
     stops = 0
     for step in check.steps:
         for name in step.remove:

@@ -21,7 +21,7 @@ from tenancy.verify.checks.model import Scheduler
 from tenancy.verify.evidence import document, terminal, timeline
 from tenancy.verify.evidence.junit import junit
 from tenancy.verify.evidence.matrix import matrix
-from tenancy.verify.evidence.model import Condition, Event, Held, Run, Verdict
+from tenancy.verify.evidence.model import Condition, Event, Run, UsageInterval, Verdict
 from tenancy.verify.evidence.page import page
 from tenancy.verify.evidence.words import said, summary
 
@@ -267,9 +267,9 @@ def heights(svg: str) -> list[float]:
 
 def test_the_timeline_shows_what_was_held_at_every_time() -> None:
     held = [
-        Held("a", "blue", "blue", "gpu", 4, 1.0, 5.0),
-        Held("b", "blue", "blue-prod", "gpu", 12, 3.0, 8.0),
-        Held("b", "red", "red", "gpu", 2, 0.0, 10.0),
+        UsageInterval("a", "blue", "blue", "gpu", 4, 1.0, 5.0),
+        UsageInterval("b", "blue", "blue-prod", "gpu", 12, 3.0, 8.0),
+        UsageInterval("b", "red", "red", "gpu", 2, 0.0, 10.0),
     ]
     blue, red = timeline.by_team(held, timeline.colors(held))
     assert (blue.name, blue.most, red.name, red.most) == ("blue", 16, "red", 2)
@@ -290,7 +290,7 @@ def test_a_line_stands_where_a_step_ended() -> None:
 
 
 def test_what_was_held_for_less_than_can_be_drawn_is_drawn() -> None:
-    held = [Held("a", "blue", "blue", "gpu", 8, 50.0, 50.001)]
+    held = [UsageInterval("a", "blue", "blue", "gpu", 8, 50.0, 50.001)]
     (row,) = timeline.by_team(held, {})
     assert heights(timeline.svg(row, 0.0, 100.0)).count(1.0) == 1
 

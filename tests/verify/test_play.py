@@ -1,4 +1,4 @@
-"""`play` on a replica that follows a script: what is believed, what is a broken promise, and when."""
+"""`play` on a sandbox that follows a script: what is believed, what is a broken promise, and when."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from tenancy.verify.checks.model import Check, Jobs, Machine, Scheduler, Step
+from tenancy.verify.checks.model import Check, JobGroup, Machine, Scheduler, Step
 from tenancy.verify.evidence.model import Condition, Outcome, Verdict
-from tenancy.verify.play import Patience, Silence, Stopped, play
+from tenancy.verify.play import Interrupted, Silence, Timeouts, play
 from tenancy.verify.players.sandbox import JobState, NotKept, NotRunnable, Phase, Refused
 from tenancy.verify.timeline import Timeline
 
-PATIENCE = Patience()
+PATIENCE = Timeouts()
 SAID = (Condition("a-0", "QuotaReserved", "False", "Pending", "no quota is left"),)
-JOBS = Jobs("a", "research", "gpu", count=3, units=2)
+JOBS = JobGroup("a", "research", "gpu", count=3, units=2)
 STEP = Step("research submits 3 jobs; it can reach 4.", submit=(JOBS,), running={"a": 2}, because={"a": "no quota"})
 
 Script = Sequence[Sequence[JobState]]
@@ -48,7 +48,7 @@ class Time:
     def sleep(self, seconds: float) -> None:
         self.seconds += seconds
         if self.seconds > self.ends:
-            raise Stopped
+            raise Interrupted
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Scripted:
         if self.opens:
             raise self.opens
 
-    def submit(self, jobs: Jobs) -> None:
+    def submit(self, jobs: JobGroup) -> None:
         if jobs.name == self.refuses:
             raise Refused("admission denied")
         self.submitted.append(jobs.name)
@@ -95,18 +95,18 @@ class Scripted:
 def played(
     script: Script,
     *steps: Step,
-    replica: Scripted | None = None,
+    sandbox: Scripted | None = None,
     clock: Time | None = None,
     held: Timeline | None = None,
     flavor: str = "gpu",
 ) -> tuple[Outcome, Time]:
     clock = clock or Time()
-    replica = replica or Scripted(script)
+    sandbox = sandbox or Scripted(script)
     check = Check(Scheduler.KUEUE, "reach", "research", flavor, "…", steps or (STEP,), "clusterqueue/research")
     try:
-        return play(check, replica, clock, count=lambda flavor, n: f"{n} GPUs", timeline=held), clock
+        return play(check, sandbox, clock, count=lambda flavor, n: f"{n} GPUs", timeline=held), clock
     finally:
-        assert replica.closed == 1
+        assert sandbox.closed == 1
 
 
 def test_held_once_it_has_come_and_stays() -> None:
@@ -135,17 +135,17 @@ def test_silence_is_no_answer() -> None:
 def test_silence_alone_may_be_asked_about_again(running: int) -> None:
     """Where nothing else is wrong; a wrong number is broken the first time."""
     check = Check(Scheduler.KUEUE, "reach", "research", "gpu", "16", (STEP,), "clusterqueue/research")
-    replica = Scripted([states(running, 3 - running, told=False)])
+    sandbox = Scripted([states(running, 3 - running, told=False)])
 
     def asked(heed_silence: bool) -> Outcome:
-        return play(check, replica, Time(), count=lambda flavor, n: f"{n} GPUs", heed_silence=heed_silence)
+        return play(check, sandbox, Time(), count=lambda flavor, n: f"{n} GPUs", heed_silence=heed_silence)
 
     if running == 2:
         with pytest.raises(Silence, match="has not said why"):
             asked(heed_silence=False)
     else:
         assert asked(heed_silence=False).verdict is Verdict.BROKEN
-    assert replica.closed == 1
+    assert sandbox.closed == 1
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_a_gang_on_nodes_of_two_domains() -> None:
     step = Step("a gang", submit=(gang,), running={"a": 1}, together={"a": "zone"})
     there = [JobState("a", 0, Phase.RUNNING, nodes=("node-0", "node-1"))]
     assert played([there], step)[0].verdict is Verdict.HELD
-    outcome, _ = played([there], step, replica=Scripted([there], zones={"node-1": "two"}))
+    outcome, _ = played([there], step, sandbox=Scripted([there], zones={"node-1": "two"}))
     assert outcome.verdict is Verdict.BROKEN and "is on several zone: one, two" in outcome.why
 
 
@@ -275,13 +275,13 @@ def test_removed_jobs_must_be_gone() -> None:
 )
 def test_what_the_api_server_must_refuse(refuses: str, refused: tuple[str, ...], verdict: Verdict, why: str) -> None:
     step = replace(STEP, refused=refused, running={}, because={})
-    outcome, _ = played([], step, replica=Scripted([[]], refuses=refuses))
+    outcome, _ = played([], step, sandbox=Scripted([[]], refuses=refuses))
     assert outcome.verdict is verdict and outcome.why.startswith(why)
 
 
 def test_a_refusal_for_another_reason_is_none() -> None:
     step = replace(STEP, refused=("a",), running={}, because={"a": "exceeded quota"})
-    outcome, _ = played([], step, replica=Scripted([[]], refuses="a"))
+    outcome, _ = played([], step, sandbox=Scripted([[]], refuses="a"))
     assert outcome.verdict is Verdict.BROKEN and "should have for 'exceeded quota': admission denied" in outcome.why
     assert [(condition.job, condition.type, condition.message) for condition in outcome.steps[0].conditions] == [
         ("a", "Refused", "admission denied")
@@ -290,7 +290,7 @@ def test_a_refusal_for_another_reason_is_none() -> None:
 
 @pytest.mark.parametrize(("right", "verdict"), [({3, 4}, Verdict.HELD), ({5}, Verdict.BROKEN)])
 def test_what_the_cluster_must_count(right: set[int], verdict: Verdict) -> None:
-    """The scripted replica counts 4."""
+    """The scripted sandbox counts 4."""
     outcome, _ = played([states(2, 1)], replace(STEP, usage={"research": right}))
     assert outcome.verdict is verdict
     assert verdict is Verdict.HELD or "research is counted as 4, and should be as 5" in outcome.why
@@ -298,7 +298,7 @@ def test_what_the_cluster_must_count(right: set[int], verdict: Verdict) -> None:
 
 def test_machines_are_told_as_machines_and_hold_no_units() -> None:
     """They are of no flavor, so nothing is asked of one."""
-    jobs = Jobs("a", "research", "", 3, machine=Machine(1, 2**30))
+    jobs = JobGroup("a", "research", "", 3, machine=Machine(1, 2**30))
     held = Timeline()
     step = replace(STEP, submit=(jobs,), running={"a": 3})
     outcome, _ = played([states(2, 1)], step, held=held, flavor="")
@@ -315,12 +315,12 @@ def test_machines_are_told_as_machines_and_hold_no_units() -> None:
     ],
 )
 def test_what_cannot_be_opened(raised: Exception, verdict: Verdict) -> None:
-    outcome, _ = played([], replica=Scripted([], opens=raised))
+    outcome, _ = played([], sandbox=Scripted([], opens=raised))
     assert (outcome.verdict, outcome.why, outcome.steps) == (verdict, str(raised), ())
 
 
 def test_a_stopped_run_closes_its_replicas() -> None:
-    with pytest.raises(Stopped):
+    with pytest.raises(Interrupted):
         played([states(1, 2)], clock=Time(ends=1.0))
 
 

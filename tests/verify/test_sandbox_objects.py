@@ -10,22 +10,22 @@ from samples import ONE_FLAVOR, PRODUCTION, plan
 from tenancy.agreement.plan import Plan
 from tenancy.lab import nodes
 from tenancy.objects import kueue
-from tenancy.verify.checks.model import Jobs
+from tenancy.verify.checks.model import JobGroup
 from tenancy.verify.evidence.model import Condition
-from tenancy.verify.players.live_objects import Originals, root
+from tenancy.verify.players.live_objects import LiveObjects, root
 from tenancy.verify.players.messages import Words
 from tenancy.verify.players.sandbox import CHECK_LABEL, RUN_LABEL
-from tenancy.verify.players.sandbox_objects import Copies
+from tenancy.verify.players.sandbox_objects import SandboxObjects
 
 Object = dict[str, Any]
 
 
-def originals(plan: Plan) -> Originals:
+def live_objects(plan: Plan) -> LiveObjects:
     """A cluster that holds exactly the agreement."""
     made: dict[str, dict[str, Object]] = {}
     for one in kueue.objects(plan):
         made.setdefault(one["kind"], {})[one["metadata"]["name"]] = one
-    return Originals(
+    return LiveObjects(
         cohorts=made["Cohort"],
         queues=made["ClusterQueue"],
         flavors=made["ResourceFlavor"],
@@ -34,12 +34,12 @@ def originals(plan: Plan) -> Originals:
     )
 
 
-def copies(plan: Plan, *flavors: str, run: str = "run", number: int = 7) -> Copies:
+def sandbox_objects(plan: Plan, *flavors: str, run: str = "run", number: int = 7) -> SandboxObjects:
     levels = frozenset(level for tree in plan.topologies for level in tree.levels)
-    return Copies(originals(plan), levels, flavors, run, number)
+    return SandboxObjects(live_objects(plan), levels, flavors, run, number)
 
 
-def by_name(made: Copies) -> dict[str, Object]:
+def by_name(made: SandboxObjects) -> dict[str, Object]:
     return {f"{one['kind']}/{one['metadata']['name']}": one for one in made.objects()}
 
 
@@ -48,7 +48,7 @@ PROD = plan(PRODUCTION.read_text())
 
 def test_all_references_go_to_the_copies_and_all_numbers_stay() -> None:
     """The copied tree with its names put back is the tree."""
-    made = copies(PROD, "hgx-h100")
+    made = sandbox_objects(PROD, "hgx-h100")
     there = by_name(made)
     for one in kueue.objects(PROD):
         if one["kind"] not in ("Cohort", "ClusterQueue"):
@@ -68,7 +68,7 @@ def put_back(value: Any, prefix: str) -> Any:
 
 
 def test_only_flavors_that_are_asked_for_have_copies_and_the_others_are_listed_as_they_are() -> None:
-    there = by_name(copies(PROD, "hgx-h100"))
+    there = by_name(sandbox_objects(PROD, "hgx-h100"))
     assert [entry for entry in there if entry.startswith("ResourceFlavor/")] == ["ResourceFlavor/verify-run-7-hgx-h100"]
     for name, one in there.items():
         if name.startswith("ClusterQueue/"):
@@ -78,20 +78,20 @@ def test_only_flavors_that_are_asked_for_have_copies_and_the_others_are_listed_a
 
 
 def test_a_copied_flavor_finds_its_copied_nodes_and_no_other_flavor_does() -> None:
-    made = copies(PROD, "hgx-h100", "a100-80g")
+    made = sandbox_objects(PROD, "hgx-h100", "a100-80g")
     there = by_name(made)
     copied = {name: one for name, one in there.items() if one["kind"] == "Node"}
     for flavor in ("hgx-h100", "a100-80g"):
         labels = there[f"ResourceFlavor/verify-run-7-{flavor}"]["spec"]["nodeLabels"]
         found = [one for one in copied.values() if labels.items() <= one["metadata"]["labels"].items()]
         assert len(found) == PROD.flavor[flavor].nodes
-    for flavor in made.originals.flavors.values():
+    for flavor in made.live_objects.flavors.values():
         labels = flavor["spec"]["nodeLabels"]
         assert not [one for one in copied.values() if labels.items() <= one["metadata"]["labels"].items()]
 
 
 def test_only_the_copied_flavors_pods_may_go_to_copied_nodes() -> None:
-    there = by_name(copies(PROD, "a100-80g"))
+    there = by_name(sandbox_objects(PROD, "a100-80g"))
     (flavor,) = (one for one in there.values() if one["kind"] == "ResourceFlavor")
     keys = {toleration["key"] for toleration in flavor["spec"]["tolerations"]}
     for one in there.values():
@@ -101,17 +101,17 @@ def test_only_the_copied_flavors_pods_may_go_to_copied_nodes() -> None:
 
 def test_domains_are_as_large_as_the_originals_and_shared_with_nobody() -> None:
     level = "network.example.com/scalable-unit"
-    made = copies(PROD, "hgx-h100")
-    was = [entry["metadata"]["labels"][level] for entry in made.originals.nodes_of("hgx-h100")]
+    made = sandbox_objects(PROD, "hgx-h100")
+    was = [entry["metadata"]["labels"][level] for entry in made.live_objects.nodes_of("hgx-h100")]
     now = [one["metadata"]["labels"][level] for one in made.nodes()]
-    other = [one["metadata"]["labels"][level] for one in copies(PROD, "hgx-h100", number=8).nodes()]
+    other = [one["metadata"]["labels"][level] for one in sandbox_objects(PROD, "hgx-h100", number=8).nodes()]
     assert len(set(now)) == len(set(was))
     assert len(set(zip(was, now, strict=True))) == len(set(was))
     assert not set(now) & (set(was) | set(other))
 
 
 def test_every_copy_is_of_its_run_and_of_no_agreement() -> None:
-    for one in copies(PROD, "h100").objects():
+    for one in sandbox_objects(PROD, "h100").objects():
         assert one["metadata"]["name"].startswith("verify-run-7-")
         labels = one["metadata"]["labels"]
         assert (labels[RUN_LABEL], labels[CHECK_LABEL]) == ("run", "7")
@@ -120,16 +120,16 @@ def test_every_copy_is_of_its_run_and_of_no_agreement() -> None:
 
 
 def test_a_fault_is_copied() -> None:
-    original = originals(plan(ONE_FLAVOR + "[teams.a]\nguaranteed = 8\n"))
+    original = live_objects(plan(ONE_FLAVOR + "[teams.a]\nguaranteed = 8\n"))
     quotas = original.queues["a"]["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
     quotas[2]["lendingLimit"] = "3"
-    made = Copies(original, frozenset(), ("gpu",), "run", 0)
+    made = SandboxObjects(original, frozenset(), ("gpu",), "run", 0)
     (queue,) = (one for one in made.objects() if one["kind"] == "ClusterQueue")
     assert queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"][2]["lendingLimit"] == "3"
 
 
 def test_a_name_that_is_too_long_for_a_label_is_cut_and_stays_its_own() -> None:
-    made = copies(PROD, "h100")
+    made = sandbox_objects(PROD, "h100")
     long = ["team-" + "x" * 60 + end for end in "ab"]
     short = [made.short(name) for name in long]
     assert len(set(short)) == 2 and all(len(entry) <= 63 for entry in short)
@@ -143,7 +143,7 @@ def test_the_root_of_a_tree() -> None:
 
 
 UID = "6d1f5a0e-9a3b-4c53-a7c2-2f3d6f3b8f10"
-JOBS = Jobs("owner", "training", "gpu", count=1)
+JOBS = JobGroup("owner", "training", "gpu", count=1)
 
 
 def workload(*conditions: tuple[str, str, str, str]) -> Object:

@@ -14,7 +14,7 @@ from math import gcd
 from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...objects.schedulers import Place
-from .model import Check, Jobs, Scheduler, Step
+from .model import Check, JobGroup, Scheduler, Step
 
 MOST_JOBS = 8  # of one group, where its amounts allow
 
@@ -28,14 +28,14 @@ class Sizes:
 
     def jobs(
         self, name: str, team: TeamPlan, amount: int, *also: int, place: Place = Place.REGULAR, most: int = MOST_JOBS
-    ) -> Jobs:
+    ) -> JobGroup:
         """A group that holds `amount`, in jobs that also come to each of the other amounts."""
         common = gcd(amount, *also) // self.unit
         wanted = (pods for pods in range(1, common + 1) if common % pods == 0 and amount <= most * pods * self.unit)
         pods = next(wanted, common)
-        return Jobs(name, team.name, self.flavor.name, amount // (pods * self.unit), self.unit, pods, place)
+        return JobGroup(name, team.name, self.flavor.name, amount // (pods * self.unit), self.unit, pods, place)
 
-    def gang(self, name: str, team: TeamPlan, amount: int, place: Place = Place.REGULAR) -> Jobs:
+    def gang(self, name: str, team: TeamPlan, amount: int, place: Place = Place.REGULAR) -> JobGroup:
         """One job that holds all of `amount`."""
         return self.jobs(name, team, amount, place=place, most=1)
 
@@ -45,13 +45,13 @@ def sizes(flavor: Hardware, *amounts: int) -> Sizes:
     return Sizes(flavor, gcd(flavor.units_per_node, *amounts))
 
 
-def one(name: str, team: TeamPlan, flavor: Hardware, place: Place = Place.REGULAR) -> Jobs:
+def one(name: str, team: TeamPlan, flavor: Hardware, place: Place = Place.REGULAR) -> JobGroup:
     """A job of a single unit, to ask for one more than there is."""
-    return Jobs(name, team.name, flavor.name, 1, place=place)
+    return JobGroup(name, team.name, flavor.name, 1, place=place)
 
 
 @dataclass
-class Story:
+class CheckBuilder:
     """The steps of a check so far. What runs is kept here, so that a step says only what changes."""
 
     running: dict[str, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Story:
     def then(
         self,
         says: str,
-        *submit: Jobs,
+        *submit: JobGroup,
         remove: Iterable[str] = (),
         waits: Iterable[str] = (),
         starts: Mapping[str, int] | None = None,
@@ -69,7 +69,7 @@ class Story:
         most_stopped: Mapping[str, int] | None = None,
         because: Mapping[str, str] | None = None,
         together: Mapping[str, str] | None = None,
-    ) -> Story:
+    ) -> CheckBuilder:
         """All of `submit` run, but for the names that wait. `starts` are jobs that waited until now; `stops` are stopped and wait;
         `gives` too, and some of them may be stopped twice; of `most_stopped` all run again in the end. Groups of no jobs are left out, and so is a step that then does nothing."""
         given, waiting, gone = tuple(jobs for jobs in submit if jobs.count), set(waits), tuple(remove)
@@ -121,7 +121,9 @@ def others(plan: Plan, *teams: TeamPlan) -> list[TeamPlan]:
     return [team for team in plan.teams if team.name not in names]
 
 
-def teams(plan: Plan, sizes: Sizes, held: Mapping[str, int], parts: Mapping[str, int] | None = None) -> dict[str, Jobs]:
+def teams(
+    plan: Plan, sizes: Sizes, held: Mapping[str, int], parts: Mapping[str, int] | None = None
+) -> dict[str, JobGroup]:
     """By team, what holds so much in its regular queue: one job, or where `parts` of it will be stopped several."""
     parts = parts or {}
     return {

@@ -9,7 +9,7 @@ from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...objects.schedulers import Place
 from ...quota.kueue_model import KueueModel
-from .builder import Sizes, Story, node_of, one, others, queue_of, sizes, teams
+from .builder import CheckBuilder, Sizes, node_of, one, others, queue_of, sizes, teams
 from .model import Check
 from .pressure import Borrowing, asking, certain, from_all, holders, told
 
@@ -34,7 +34,7 @@ def guarantee(plan: Plan, flavor: Hardware, owner: TeamPlan, borrowing: Borrowin
     size = sizes(flavor, share.prod, share.regular, by_prod, *them.held.values(), *taken.values())
     held = holders(plan, size, them, taken, by_prod)
     stops = {jobs.name: (taken[jobs.team], jobs.each) for jobs in held if jobs.team in taken}
-    story = Story().then(f"All other teams take what they can: {told(flavor, them)}.", *held)
+    story = CheckBuilder().then(f"All other teams take what they can: {told(flavor, them)}.", *held)
     if share.prod:
         story.then(
             f"{owner.name} submits a prod job of {flavor.count(share.prod)}.",
@@ -70,7 +70,7 @@ def reclaim(flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -> Iterator
     says = (
         f"{owner.name} is idle; {borrower.name} holds {them.held[borrower.name]}, {them.need} of them {owner.name}'s."
     )
-    story = Story().then(says, *held)
+    story = CheckBuilder().then(says, *held)
     for number, (part, need) in enumerate(zip(parts, needs, strict=True)):
         if part:
             stops = need // borrowed.each
@@ -100,7 +100,7 @@ def kept(plan: Plan, flavor: Hardware, team: TeamPlan, borrowing: Borrowing) -> 
     size = sizes(flavor, share.regular, share.prod, back, them.need, *them.held.values())
     held = [jobs for jobs in holders(plan, size, them, {borrower.name: them.need}) if jobs.team != team.name]
     borrowed = next(jobs for jobs in held if jobs.team == borrower.name)
-    story = Story()
+    story = CheckBuilder()
     story.then(
         f"{owner.name} is idle, and {borrower.name} holds {flavor.count(them.need)} of {owner.name}'s own.", *held
     )
@@ -126,7 +126,7 @@ def _kept_under_pressure(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
         model.run(other.name, other.shares[flavor.name].guaranteed)
     held = {other.name: model.queue(other.name).usage + model.run(other.name) for other in others(plan, team)}
     size = sizes(flavor, share.regular, share.prod, *held.values())
-    story = Story()
+    story = CheckBuilder()
     _all_of_its_own(story, size, team, f"{team.name} submits all it is guaranteed.")
     story.then("The others take what they can get.", *teams(plan, size, held).values())
     more = [one(f"more-{number}", other, flavor) for number, other in enumerate(asking(plan, model, team), 1)]
@@ -135,7 +135,7 @@ def _kept_under_pressure(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     return story.check("kept", team.name, flavor.name, promise, node_of(team))
 
 
-def _all_of_its_own(story: Story, sizes: Sizes, team: TeamPlan, says: str) -> None:
+def _all_of_its_own(story: CheckBuilder, sizes: Sizes, team: TeamPlan, says: str) -> None:
     share = team.shares[sizes.flavor.name]
     places = {Place.REGULAR: share.regular, Place.PROD: share.prod}
     story.then(

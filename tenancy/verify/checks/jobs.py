@@ -11,8 +11,8 @@ from ...agreement.plan import Plan, TeamPlan
 from ...objects.schedulers import Place
 from ...quota.kueue_model import KueueModel
 from ...quota.reach import reach
-from .builder import MOST_JOBS, Sizes, Story, not_run, one, others, queue_of, sizes
-from .model import Check, Jobs
+from .builder import MOST_JOBS, CheckBuilder, Sizes, not_run, one, others, queue_of, sizes
+from .model import Check, JobGroup
 
 MOST_LEVELS = 4
 OF_OUR_OWN = 100  # the higher priority where the agreement has none
@@ -62,7 +62,7 @@ def priority(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     ]
     last = replace(part, priority=highest)
     told = ", ".join(str(value or 0) for value in (*lower, highest))
-    story = Story().then(f"{team.name} uses all that it can reach, {flavor.count(most)}.", first)
+    story = CheckBuilder().then(f"{team.name} uses all that it can reach, {flavor.count(most)}.", first)
     waiting = [jobs.name for jobs in (*groups, last)]
     story.then(f"Jobs of priority {told} ask in this order, and wait.", *groups, last, waits=waiting)
     starts = {jobs.name: jobs.count for jobs in (*groups, last)} | {"level-0": groups[0].count - 1}
@@ -84,8 +84,8 @@ def gang(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     most = reach(plan, team, flavor.name)
     unit = gcd(most, flavor.units_per_node)
     sizes = Sizes(flavor, unit if most > unit else _most_pods(most, 2))
-    all_of_it, small = sizes.gang("gang", team, most), Jobs("small", team.name, flavor.name, 1, sizes.unit)
-    story = Story().then(f"{team.name} uses {flavor.count(sizes.unit)} of {most} that it can reach.", small)
+    all_of_it, small = sizes.gang("gang", team, most), JobGroup("small", team.name, flavor.name, 1, sizes.unit)
+    story = CheckBuilder().then(f"{team.name} uses {flavor.count(sizes.unit)} of {most} that it can reach.", small)
     part, whole = all_of_it.pods - 1, all_of_it.pods
     story.then(f"A job of {whole} pods waits whole, though {part} of them would fit.", all_of_it, waits=["gang"])
     story.then(f"Then there is room for all: all {whole} start.", remove=["small"], starts={"gang": 1})
@@ -103,7 +103,7 @@ def own_namespaces(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
         for place in places
         for number, other in list(enumerate(_strangers(plan, team, place), 1))[:1]
     ]
-    story = Story().then(
+    story = CheckBuilder().then(
         f"A job from a namespace of another team names {team.name}'s queue, and waits.",
         *strays,
         waits=[jobs.name for jobs in strays],

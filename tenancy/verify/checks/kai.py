@@ -12,9 +12,9 @@ from dataclasses import replace
 from ...agreement.plan import Plan, TeamPlan
 from ...objects import kai
 from ...objects.schedulers import Place
-from .kai_field import Field, fields, label
+from .kai_field import KaiFlavor, fields, label
 from .kai_flavor import of_flavor
-from .model import Check, Jobs, Step
+from .model import Check, JobGroup, Step
 
 NOT_PREEMPTIBLE = "Non-preemptible workload is over quota"
 
@@ -26,14 +26,14 @@ def kai_checks(plan: Plan) -> list[Check]:
     return [check for field in fields(plan) for check in _of_field(field)]
 
 
-def _of_field(field: Field) -> Iterator[Check]:
+def _of_field(field: KaiFlavor) -> Iterator[Check]:
     for team in field.teams:
         for make in (guarantee, reach, reserved, never_lent, reclaim, kept, over_quota, unstoppable, *PROD):
             yield from make(field, team)
     yield from of_flavor(field)
 
 
-def guarantee(field: Field, team: TeamPlan) -> Iterator[Check]:
+def guarantee(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     """Everybody else holds all it can when the team comes: its quota from the borrower, and what it never lends, which is free."""
     share, own, borrower = field.share(team), field.own(team), field.borrower(team)
     if not share.guaranteed:
@@ -70,7 +70,7 @@ def guarantee(field: Field, team: TeamPlan) -> Iterator[Check]:
     yield field.check("guarantee", team, promise, field.queue(team, place), steps, field.no_reclaim if lost else "")
 
 
-def reach(field: Field, team: TeamPlan) -> Iterator[Check]:
+def reach(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     most = field.reach(team)
     if not most:
         return
@@ -87,7 +87,7 @@ def reach(field: Field, team: TeamPlan) -> Iterator[Check]:
     yield field.check(kind, team, promise, field.queue(team), steps)
 
 
-def reserved(field: Field, team: TeamPlan) -> Iterator[Check]:
+def reserved(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     amount = field.own(team).reserved
     if not amount:
         return
@@ -98,7 +98,7 @@ def reserved(field: Field, team: TeamPlan) -> Iterator[Check]:
     yield field.check("reserved", team, promise, queue, steps)
 
 
-def never_lent(field: Field, team: TeamPlan) -> Iterator[Check]:
+def never_lent(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     amount, borrower = field.own(team).reserved, field.borrower(team)
     if not amount or not borrower:
         return
@@ -126,7 +126,7 @@ def never_lent(field: Field, team: TeamPlan) -> Iterator[Check]:
     yield field.check("never-lent", team, promise, field.queue(team, Place.RESERVED), steps)
 
 
-def reclaim(field: Field, team: TeamPlan) -> Iterator[Check]:
+def reclaim(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     """In two halves: no more is taken back than is asked for."""
     own, borrower = field.own(team).shared, field.borrower(team)
     if not own or not borrower:
@@ -140,7 +140,7 @@ def reclaim(field: Field, team: TeamPlan) -> Iterator[Check]:
     steps = [
         Step(f"{borrower.display_name} borrows all it can: {field.count(taken)}.", (full,), running=_running([full]))
     ]
-    mine: list[Jobs] = []
+    mine: list[JobGroup] = []
     left = taken
     for number, amount in enumerate(entry for entry in (first, own - first) if entry):
         mine.append(field.jobs(team, amount, f"owner-{number + 1}"))
@@ -159,7 +159,7 @@ def reclaim(field: Field, team: TeamPlan) -> Iterator[Check]:
     yield field.check("reclaim", team, promise, field.queue(team), steps, field.no_reclaim)
 
 
-def kept(field: Field, team: TeamPlan) -> Iterator[Check]:
+def kept(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     borrower, mine = field.borrower(team), _all_of(field, team)
     if not mine or not borrower:
         return
@@ -181,7 +181,7 @@ def kept(field: Field, team: TeamPlan) -> Iterator[Check]:
     yield field.check("kept", team, promise, field.queue(team, place), steps)
 
 
-def over_quota(field: Field, team: TeamPlan) -> Iterator[Check]:
+def over_quota(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     """Whoever runs over its quota gives it back to all owners at once, and keeps its quota."""
     taken, owners = field.reach(team), field.lenders(team)
     if not owners or taken <= field.own(team).shared:
@@ -212,7 +212,7 @@ def over_quota(field: Field, team: TeamPlan) -> Iterator[Check]:
     yield field.check("over-quota", team, promise, field.queue(team), steps, field.no_reclaim)
 
 
-def unstoppable(field: Field, team: TeamPlan) -> Iterator[Check]:
+def unstoppable(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     """A team with no quota in the shared tree runs none at all."""
     quota, most = field.own(team).regular_shared, field.reach(team)
     if not most:
@@ -228,7 +228,7 @@ def unstoppable(field: Field, team: TeamPlan) -> Iterator[Check]:
     yield field.check("non-preemptible", team, promise, field.queue(team), steps)
 
 
-def prod_slice(field: Field, team: TeamPlan) -> Iterator[Check]:
+def prod_slice(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     if not field.share(team).prod:
         return
     queue, amount = next(iter(kai.prod_queues(field.plan, team, field.flavor).items()))
@@ -238,7 +238,7 @@ def prod_slice(field: Field, team: TeamPlan) -> Iterator[Check]:
     yield field.check("prod-slice", team, promise, queue, _exactly(field, jobs, says, "quota"))
 
 
-def prod_back(field: Field, team: TeamPlan) -> Iterator[Check]:
+def prod_back(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     """From the team's own regular jobs, which have it while it is idle."""
     if not field.share(team).prod:
         return
@@ -271,7 +271,7 @@ def prod_back(field: Field, team: TeamPlan) -> Iterator[Check]:
     )
 
 
-def prod_kept(field: Field, team: TeamPlan) -> Iterator[Check]:
+def prod_kept(field: KaiFlavor, team: TeamPlan) -> Iterator[Check]:
     own, owners = field.own(team), field.lenders(team)
     if not own.prod_shared or own.prod_reserved or not owners:
         return
@@ -301,7 +301,7 @@ def prod_kept(field: Field, team: TeamPlan) -> Iterator[Check]:
 PROD = (prod_slice, prod_back, prod_kept)
 
 
-def _exactly(field: Field, jobs: Jobs, says: str, because: str) -> list[Step]:
+def _exactly(field: KaiFlavor, jobs: JobGroup, says: str, because: str) -> list[Step]:
     """All of these jobs run, and one of a single unit more waits, which is told so. It comes after them where they are larger:
     before, it could take the place of one."""
     running = {jobs.name: jobs.count} if jobs.count else {}
@@ -314,18 +314,18 @@ def _exactly(field: Field, jobs: Jobs, says: str, because: str) -> list[Step]:
     return [*steps, Step(waits, (more,), running={**running, more.name: 0}, because={more.name: because})]
 
 
-def _all_of(field: Field, team: TeamPlan) -> list[Jobs]:
+def _all_of(field: KaiFlavor, team: TeamPlan) -> list[JobGroup]:
     """Jobs for a team's whole guarantee, in its two places."""
     own = field.own(team)
     return [*([field.jobs(team, own.shared)] if own.shared else []), *_kept_back(field, team)]
 
 
-def _kept_back(field: Field, team: TeamPlan, more: int = 0) -> list[Jobs]:
+def _kept_back(field: KaiFlavor, team: TeamPlan, more: int = 0) -> list[JobGroup]:
     amount = field.own(team).reserved
     return [field.jobs(team, amount, more=more, place=Place.RESERVED)] if amount else []
 
 
-def _running(jobs: Iterable[Jobs], other: Mapping[str, int] | None = None) -> dict[str, int]:
+def _running(jobs: Iterable[JobGroup], other: Mapping[str, int] | None = None) -> dict[str, int]:
     """All of these jobs, but for those of which another number is given."""
     return {job.name: (other or {}).get(job.name, job.count) for job in jobs}
 

@@ -18,7 +18,7 @@ from ...objects import kai
 from ...objects.kai.amounts import Parts, parts, per_unit, reach_in_shared, shared_quota
 from ...objects.schedulers import Place
 from ...text.durations import duration
-from .model import Check, Jobs, Scheduler, Step
+from .model import Check, JobGroup, Scheduler, Step
 
 MOST_JOBS = 8  # of a group; where the numbers allow it jobs are larger than that
 DEFAULT = 50  # the priority of a job that names none: `train`
@@ -27,7 +27,7 @@ REST = 30  # seconds that a job may be left alone before it is stopped; a check 
 
 
 @dataclass(frozen=True)
-class Field:
+class KaiFlavor:
     """A flavor of a plan. Amounts are units of the flavor."""
 
     plan: Plan
@@ -98,9 +98,9 @@ class Field:
         more: int = 0,
         place: Place = Place.REGULAR,
         **rest: object,
-    ) -> Jobs:
+    ) -> JobGroup:
         """Jobs for an amount, and `more` jobs beyond it."""
-        return Jobs(
+        return JobGroup(
             name or label(team, place),
             team.name,
             self.name,
@@ -135,7 +135,7 @@ class Field:
             return ""
         return f"a job runs for {duration(seconds)} before it may be stopped, and a check does not wait that long"
 
-    def may_not(self, jobs: Jobs) -> str:
+    def may_not(self, jobs: JobGroup) -> str:
         """Why policies would refuse such jobs: their priority is above what the team may name."""
         highest, wanted = self.plan.team[jobs.team].highest_priority, priority(self.plan, jobs)
         by_default = jobs.priority is None and jobs.preemptible
@@ -156,7 +156,7 @@ class Field:
         return Check(Scheduler.KAI, kind, team.name, self.name, promise, tuple(whole), f"queue/{look_at}", why)
 
 
-def priority(plan: Plan, jobs: Jobs) -> int:
+def priority(plan: Plan, jobs: JobGroup) -> int:
     """What their PriorityClass is worth. Jobs that are never stopped have that of the agreement's prod jobs, where it is high
     enough, or the lowest of KAI's chart that is."""
     if jobs.priority is not None:
@@ -167,9 +167,9 @@ def priority(plan: Plan, jobs: Jobs) -> int:
     return max(prod, UNSTOPPABLE)
 
 
-def fields(plan: Plan) -> Iterator[Field]:
+def fields(plan: Plan) -> Iterator[KaiFlavor]:
     for flavor in plan.flavors:
-        yield Field(plan, flavor.name)
+        yield KaiFlavor(plan, flavor.name)
 
 
 def _without_none(steps: Iterable[Step]) -> Iterator[Step]:

@@ -8,8 +8,8 @@ from ...agreement.hardware import HOSTNAME
 from ...agreement.mig import GPU
 from ...agreement.plan import TeamPlan
 from ...objects.schedulers import Place
-from .kai_field import Field, label
-from .model import Check, Jobs, Step
+from .kai_field import KaiFlavor, label
+from .model import Check, JobGroup, Step
 
 LOW, HIGH = 50, 75  # KAI's classes `train` and `build-preemptible`
 HALF = "0.5"
@@ -18,12 +18,12 @@ BESIDE_PROD = (
 )
 
 
-def of_flavor(field: Field) -> Iterator[Check]:
+def of_flavor(field: KaiFlavor) -> Iterator[Check]:
     for make in (whole, pool, department, weights, priority, gang, topology, fractions, slices):
         yield from make(field)
 
 
-def whole(field: Field) -> Iterator[Check]:
+def whole(field: KaiFlavor) -> Iterator[Check]:
     """Everybody at once."""
     borrower = field.borrower()
     if not borrower:
@@ -48,7 +48,7 @@ def whole(field: Field) -> Iterator[Check]:
     yield field.check("whole", borrower, promise, _root(field), [step])
 
 
-def pool(field: Field) -> Iterator[Check]:
+def pool(field: KaiFlavor) -> Iterator[Check]:
     """For who owns least: it has most to borrow."""
     team, free = field.borrower(), field.plan.pool[field.name]
     if not team or not free:
@@ -70,7 +70,7 @@ def pool(field: Field) -> Iterator[Check]:
     yield field.check("pool", team, promise, _root(field), [step for step in steps if step.submit])
 
 
-def department(field: Field) -> Iterator[Check]:
+def department(field: KaiFlavor) -> Iterator[Check]:
     """What a team of a department lends is its department's before it is others'."""
     for entry in field.plan.departments:
         inside = [team for team in field.teams if team.department == entry.name]
@@ -98,7 +98,7 @@ def department(field: Field) -> Iterator[Check]:
         yield field.check("department", team, promise, field.queue_named(entry.name), steps, why)
 
 
-def weights(field: Field) -> Iterator[Check]:
+def weights(field: KaiFlavor) -> Iterator[Check]:
     """Between two teams without a limit, while all others are idle."""
     free = [team for team in field.teams if field.reach(team) == field.shared]
     for one in free:
@@ -117,7 +117,7 @@ def weights(field: Field) -> Iterator[Check]:
             return
 
 
-def _weighed(field: Field, one: TeamPlan, two: TeamPlan, mine: int, others: int) -> Check:
+def _weighed(field: KaiFlavor, one: TeamPlan, two: TeamPlan, mine: int, others: int) -> Check:
     first, second = field.jobs(two, field.shared), field.jobs(one, field.shared)
     parts = f"{one.display_name} {field.count(mine)}, {two.display_name} {field.count(others)}"
     steps = [
@@ -137,7 +137,7 @@ def _weighed(field: Field, one: TeamPlan, two: TeamPlan, mine: int, others: int)
     return field.check("weights", one, promise, field.queue(one), steps, field.no_reclaim)
 
 
-def priority(field: Field) -> Iterator[Check]:
+def priority(field: KaiFlavor) -> Iterator[Check]:
     team = field.borrower()
     if not team or field.reach(team) < 2 * field.size:
         return
@@ -158,7 +158,7 @@ def priority(field: Field) -> Iterator[Check]:
     yield field.check("priority", team, promise, field.queue(team), steps, why)
 
 
-def gang(field: Field) -> Iterator[Check]:
+def gang(field: KaiFlavor) -> Iterator[Check]:
     """There is room for half of it; when there is room for all of it, all of it starts."""
     team = field.borrower()
     if not team or field.reach(team) < 2 * field.size:
@@ -167,7 +167,7 @@ def gang(field: Field) -> Iterator[Check]:
     pods = min(most // field.size, 4)
     room = pods // 2 * field.size
     filler = field.jobs(team, most - room, "alone")
-    together = Jobs("gang", team.name, field.name, 1, units=field.size, pods=pods)
+    together = JobGroup("gang", team.name, field.name, 1, units=field.size, pods=pods)
     held = {filler.name: filler.count} if filler.count else {}
     steps = [
         Step(f"{field.count(room)} are left.", (filler,), running=held),
@@ -182,7 +182,7 @@ def gang(field: Field) -> Iterator[Check]:
     yield field.check("gang", team, promise, field.queue(team), steps)
 
 
-def topology(field: Field) -> Iterator[Check]:
+def topology(field: KaiFlavor) -> Iterator[Check]:
     """Of pods that take a whole node two fit a domain of the widest level, and none of a node."""
     name, node = field.flavor.topology, field.flavor.units_per_node
     levels = next((topology.levels for topology in field.plan.topologies if topology.name == name), ())
@@ -190,8 +190,8 @@ def topology(field: Field) -> Iterator[Check]:
     if not levels or not team or field.reach(team) < 2 * node:
         return
 
-    def pair(named: str, level: str) -> Jobs:
-        return Jobs(named, team.name, field.name, 1, units=node, pods=2, level=level)
+    def pair(named: str, level: str) -> JobGroup:
+        return JobGroup(named, team.name, field.name, 1, units=node, pods=2, level=level)
 
     widest = levels[0]
     steps = []
@@ -210,7 +210,7 @@ def topology(field: Field) -> Iterator[Check]:
         yield field.check("topology", team, promise, f"{field.queue(team)} topology.kai.scheduler/{name}", steps)
 
 
-def fractions(field: Field) -> Iterator[Check]:
+def fractions(field: KaiFlavor) -> Iterator[Check]:
     """All GPUs but one are taken, so two halves that run share that one. The parts are text: `0.5`.
 
     One after another: of two halves that KAI 0.12 puts on one GPU at once its binder may lose the pod that reserves it, and it
@@ -222,14 +222,15 @@ def fractions(field: Field) -> Iterator[Check]:
     amounts += [(team, Place.RESERVED, field.own(team).reserved) for team in field.teams]
     every = [(team, place, *divmod(amount, flavor.units_per_node)) for team, place, amount in amounts]
     nodes = [
-        Jobs(f"{label(team, place)}-nodes", team.name, field.name, count, units=flavor.units_per_node, place=place)
+        JobGroup(f"{label(team, place)}-nodes", team.name, field.name, count, units=flavor.units_per_node, place=place)
         for team, place, count, _ in every
     ]
     rest = [
-        Jobs(f"{label(team, place)}-rest", team.name, field.name, count, place=place) for team, place, _, count in every
+        JobGroup(f"{label(team, place)}-rest", team.name, field.name, count, place=place)
+        for team, place, _, count in every
     ]
     first, second, third = (
-        Jobs(f"{which}-half", team.name, field.name, 1, fraction=HALF) for which in ("first", "second", "third")
+        JobGroup(f"{which}-half", team.name, field.name, 1, fraction=HALF) for which in ("first", "second", "third")
     )
     whole = {jobs.name: jobs.count for jobs in nodes}
     held = {**whole, **{jobs.name: jobs.count for jobs in rest}}
@@ -256,7 +257,7 @@ def fractions(field: Field) -> Iterator[Check]:
     yield field.check("fractions", team, promise, field.queue(team), steps)
 
 
-def slices(field: Field) -> Iterator[Check]:
+def slices(field: KaiFlavor) -> Iterator[Check]:
     """Its own number, which KAI counts in GPUs: a slice of `Ng` is N of them."""
     team = field.borrower()
     if field.flavor.unit != "slice" or not team:
@@ -272,5 +273,5 @@ def slices(field: Field) -> Iterator[Check]:
     yield field.check("slices", team, promise, field.queue(team), [step])
 
 
-def _root(field: Field) -> str:
+def _root(field: KaiFlavor) -> str:
     return field.queue_named("shared")

@@ -9,8 +9,8 @@ from ...agreement.hardware import Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...quota.kueue_model import KueueModel
 from ...quota.reach import reach as most_of
-from .builder import Story, node_of, not_run, one, others, sizes, teams
-from .model import Check, Jobs
+from .builder import CheckBuilder, node_of, not_run, one, others, sizes, teams
+from .model import Check, JobGroup
 from .pressure import Borrowing, asking, certain, from_all, holders, told
 
 
@@ -38,7 +38,7 @@ def reach(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     size = sizes(flavor, most)
     borrowed = most - share.guaranteed
     of_which = f", {borrowed} of them borrowed" if borrowed else ""
-    story = Story()
+    story = CheckBuilder()
     story.then(
         f"{team.name} alone submits jobs of {flavor.count(most)} in all{of_which}.", size.jobs("all", team, most)
     )
@@ -66,7 +66,7 @@ def borrowable(plan: Plan, flavor: Hardware, team: TeamPlan, limit: int) -> Chec
     taker = max(spare, key=lambda name: spare[name], default="")
     takes = model.run(taker) if taker and spare[taker] > 0 else 0
     size = sizes(flavor, most, takes)
-    story = Story()
+    story = CheckBuilder()
     if most:
         story.then(f"{team.name} submits jobs of {flavor.count(most)} in all.", size.jobs("all", team, most))
     story.then("It asks for one more, and waits.", one("one-more", team, flavor), waits=["one-more"])
@@ -86,7 +86,7 @@ def never_lent(plan: Plan, flavor: Hardware, owner: TeamPlan) -> Check:
         model.run(name, amount)
     held = holders(plan, size, them, {})
     more = [one(f"more-{number}", other, flavor) for number, other in enumerate(asking(plan, model, owner), 1)]
-    story = Story().then(f"All others take what they can: {told(flavor, them)}.", *held)
+    story = CheckBuilder().then(f"All others take what they can: {told(flavor, them)}.", *held)
     story.then("They ask for one more each, and wait.", *more, waits=[jobs.name for jobs in more])
     kept = size.gang("owner", owner, share.reserved)
     story.then(f"{owner.name} submits a job of {flavor.count(share.reserved)}; it starts and stops nobody.", kept)
@@ -108,7 +108,7 @@ def ratio(plan: Plan, flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -
     held = holders(plan, size, them, taken)
     first = [other for other in asking(plan, model, owner) if not taken or other.name in taken][:2]
     more = [one(f"more-{number}", other, flavor) for number, other in enumerate(first, 1)]
-    story = Story()
+    story = CheckBuilder()
     story.then(
         f"Others take the CPUs and the memory that go with what they can get: {told(flavor, them)}.", *_apart(*held)
     )
@@ -128,7 +128,7 @@ def ratio(plan: Plan, flavor: Hardware, owner: TeamPlan, borrowing: Borrowing) -
     return story.check("ratio", owner.name, flavor.name, promise, node_of(owner))
 
 
-def _apart(*groups: Jobs) -> list[Jobs]:
+def _apart(*groups: JobGroup) -> list[JobGroup]:
     """The same twice: for CPUs alone, and for memory alone."""
     return [replace(jobs, name=f"{only}-{jobs.name}", only=only) for jobs in groups for only in ("cpu", "memory")]
 
@@ -140,7 +140,7 @@ def pool(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     gets = model.run(team.name)
     size = sizes(flavor, gets, *held.values())
     groups = teams(plan, size, held).values()
-    story = Story().then("All teams hold what they are guaranteed.", *groups)
+    story = CheckBuilder().then("All teams hold what they are guaranteed.", *groups)
     says = f"{team.name} submits jobs of {flavor.count(gets)} more, of what no team is guaranteed."
     story.then(says, size.jobs("of-the-pool", team, gets))
     story.then("It asks for one more, and waits.", one("one-more", team, flavor), waits=["one-more"])
@@ -156,7 +156,7 @@ def whole(plan: Plan, flavor: Hardware) -> Check:
     total = sum(held.values())
     size = sizes(flavor, *held.values())
     groups = teams(plan, size, held).values()
-    story = Story().then(f"All teams together submit jobs of {flavor.count(total)}.", *groups)
+    story = CheckBuilder().then(f"All teams together submit jobs of {flavor.count(total)}.", *groups)
     more = [one(f"more-{number}", who, flavor) for number, who in enumerate(asking(plan, model), 1)]
     story.then("Each asks for one more, and waits.", *more, waits=[jobs.name for jobs in more])
     there = f"of {flavor.count(flavor.capacity)}" if total < flavor.capacity else "all that there is"

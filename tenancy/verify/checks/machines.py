@@ -13,7 +13,7 @@ from ...agreement.plan import Plan, TeamPlan
 from ...objects.access import quotas
 from ...text.counts import counted
 from ...text.quantity import bytes_text
-from .model import Check, Jobs, Machine, Scheduler, Step
+from .model import Check, JobGroup, Machine, Scheduler, Step
 
 MEMORY = "requests.memory"
 DEFINED, RUNNING = "count/virtualmachines.kubevirt.io", "count/virtualmachineinstances.kubevirt.io"
@@ -106,7 +106,7 @@ def _no_gpu(plan: Plan, team: TeamPlan) -> Iterator[Step]:
         )
     of = {flavor.resource: flavor.name for flavor in reversed(plan.flavors)}
     devices = [resource for resource in plan.resources if resource not in ("cpu", "memory")]
-    pods = [Jobs(f"pod-{number}", team.name, of[resource], 1) for number, resource in enumerate(devices)]
+    pods = [JobGroup(f"pod-{number}", team.name, of[resource], 1) for number, resource in enumerate(devices)]
     if names := [jobs.name for jobs in pods]:
         yield Step(
             f"A pod where machines are asks for {' or '.join(devices)}.",
@@ -142,9 +142,9 @@ def _check(team: TeamPlan, kind: str, promise: str, *steps: Step) -> Check:
 
 def _jobs(
     team: TeamPlan, name: str, count: int = 1, *, memory: int = 0, runs: bool = True, boots: bool = False
-) -> Jobs:
+) -> JobGroup:
     machines = machines_of(team)
-    return Jobs(name, team.name, "", count, machine=Machine(machines.vcpus, memory or machines.memory, runs, boots))
+    return JobGroup(name, team.name, "", count, machine=Machine(machines.vcpus, memory or machines.memory, runs, boots))
 
 
 def _counted(team: TeamPlan, count: int) -> Collection[int]:

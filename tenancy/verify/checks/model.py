@@ -1,6 +1,6 @@
 """A check: what is submitted in which order, and what must come of it if one promise is kept. Plain data, for any scheduler.
 
-A check is played on a *replica*: copies of the agreement's objects as they are on the cluster, in a tree and in namespaces of
+A check is played on a *sandbox*: copies of the agreement's objects as they are on the cluster, in a tree and in namespaces of
 their own, on nodes of their own where nodes are simulated. So checks run side by side, and none is in a user's way.
 
 Every number in a check comes from the plan and from the tree that Kueue builds of it (`quota`), never from the objects.
@@ -42,7 +42,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Jobs:
+class JobGroup:
     """Equal jobs, submitted at once to one queue.
 
     `units` is what each of a job's pods asks of the flavor. A job of several pods starts whole or not at all."""
@@ -88,7 +88,7 @@ class Step:
 
     says: str
     """A sentence a person reads: `research submits 17 jobs of 1 GPU; it can reach 16.`"""
-    submit: tuple[Jobs, ...] = ()
+    submit: tuple[JobGroup, ...] = ()
     remove: tuple[str, ...] = ()
     running: Mapping[str, int] = field(default_factory=dict)
     stopped: Mapping[str, int] = field(default_factory=dict)

@@ -9,8 +9,8 @@ from ...agreement.hardware import HOSTNAME, Hardware
 from ...agreement.plan import Plan, TeamPlan
 from ...objects import kueue
 from ...quota.reach import reach
-from .builder import Story, node_of, one, sizes
-from .model import Check, Jobs
+from .builder import CheckBuilder, node_of, one, sizes
+from .model import Check, JobGroup
 
 
 def checks(plan: Plan) -> Iterator[Check]:
@@ -31,10 +31,10 @@ def topology(plan: Plan, flavor: Hardware) -> Iterator[Check]:
     pairs = {}
     for level in tree.levels:
         whole = level != HOSTNAME and flavor.nodes > 1 and most >= 2 * node
-        pair = Jobs(_name(level), team.name, flavor.name, 1, node if whole else node // 2, 2, level=level)
+        pair = JobGroup(_name(level), team.name, flavor.name, 1, node if whole else node // 2, 2, level=level)
         if 0 < pair.each <= most:
             pairs[level] = pair
-    story = Story()
+    story = CheckBuilder()
     for group in [[*pairs]] if sum(jobs.each for jobs in pairs.values()) <= most else [[level] for level in pairs]:
         sizes_told = " and ".join(
             f"two pods of {flavor.count(pairs[entry].units)} in one {_short(entry)}" for entry in group
@@ -42,7 +42,7 @@ def topology(plan: Plan, flavor: Hardware) -> Iterator[Check]:
         jobs = [pairs[level] for level in group]
         story.then(f"It starts {sizes_told}.", *jobs, together={pairs[level].name: level for level in group})
         story.then("They end.", remove=[job.name for job in jobs])
-    too_large = Jobs("no-host", team.name, flavor.name, 1, node // 2 + 1, 2, level=HOSTNAME)
+    too_large = JobGroup("no-host", team.name, flavor.name, 1, node // 2 + 1, 2, level=HOSTNAME)
     if tree.levels[-1] == HOSTNAME and too_large.each <= most:
         says = (
             f"Two pods of {flavor.count(too_large.units)} that must share a node of {node} wait, though there is quota."
@@ -61,7 +61,7 @@ def slices(plan: Plan, flavor: Hardware) -> Iterator[Check]:
     if not team or not other:
         return
     most = reach(plan, team, flavor.name)
-    story = Story().then(
+    story = CheckBuilder().then(
         f"{team.name} uses all {flavor.count(most)} that it can reach.", sizes(flavor, most).jobs("all", team, most)
     )
     story.then("It asks for one more of them, and waits.", one("one-more", team, flavor), waits=["one-more"])

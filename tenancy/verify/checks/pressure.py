@@ -15,7 +15,7 @@ from ...agreement.plan import Plan, TeamPlan
 from ...quota.kueue_model import KueueModel
 from ...text.counts import listed
 from .builder import Sizes, others
-from .model import Jobs
+from .model import JobGroup
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def certain(owner: TeamPlan, borrowing: Borrowing, all_at_once: bool = True) -> 
     return them, {}
 
 
-def holders(plan: Plan, sizes: Sizes, them: Pressure, taken: Mapping[str, int], *parts: int) -> list[Jobs]:
+def holders(plan: Plan, sizes: Sizes, them: Pressure, taken: Mapping[str, int], *parts: int) -> list[JobGroup]:
     """For each team that holds something one job, or several that `taken` of it, and each part of that, is a whole number of."""
     alone = len(them.borrowed) == 1
     found = []

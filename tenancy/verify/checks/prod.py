@@ -10,7 +10,7 @@ from ...agreement.plan import Plan, TeamPlan
 from ...objects.schedulers import Place
 from ...quota.kueue_model import KueueModel
 from ...quota.reach import reach
-from .builder import Story, one, others, queue_of, sizes, teams
+from .builder import CheckBuilder, one, others, queue_of, sizes, teams
 from .jobs import levels
 from .model import Check
 
@@ -28,7 +28,7 @@ def prod_slice(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     """All is idle, and still one more waits; a regular job gets it."""
     own = team.shares[flavor.name].prod
     prod = sizes(flavor, own).jobs("prod", team, own, place=Place.PROD)
-    story = Story().then(f"{team.name} submits prod jobs of {flavor.count(own)} in all.", prod)
+    story = CheckBuilder().then(f"{team.name} submits prod jobs of {flavor.count(own)} in all.", prod)
     story.then(
         "It asks for one more in prod, and waits.", one("one-more", team, flavor, Place.PROD), waits=["one-more"]
     )
@@ -54,7 +54,7 @@ def prod_back(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     own, pays = groups.get(team.name), groups[payer.name]
     whose = "its own regular jobs" if payer is team else payer.name
     says = f"All hold what they are guaranteed, but {team.name}'s prod nothing: {whose} took what was free."
-    story = Story().then(says, *groups.values())
+    story = CheckBuilder().then(says, *groups.values())
     story.then(
         f"{team.name} submits a prod job of {flavor.count(share.prod)}; in the end {whose} gave {need} for it.",
         size.gang("prod", team, share.prod, Place.PROD),
@@ -78,7 +78,7 @@ def prod_kept(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
     highest = (levels(plan, team) or [None])[-1]
     if own := groups.get(team.name):
         groups[team.name] = own = replace(own, priority=highest)
-    story = Story().then(
+    story = CheckBuilder().then(
         f"{team.name}'s regular jobs take what is free; {owner.name if owner else 'nobody'} is idle.", *groups.values()
     )
     story.then(

@@ -9,7 +9,7 @@ from math import gcd
 from ...agreement.hardware import Hardware
 from ...agreement.plan import DepartmentPlan, Plan, TeamPlan
 from ...quota.kueue_model import KueueModel
-from .builder import Story, not_run, others, sizes, teams
+from .builder import CheckBuilder, not_run, others, sizes, teams
 from .model import Check
 from .pressure import Borrowing, holders
 
@@ -44,7 +44,7 @@ def department(plan: Plan, flavor: Hardware, value: DepartmentPlan) -> Iterator[
     held = holders(plan, size, them, {outsider.name: need})
     borrowed = next(jobs for jobs in held if jobs.team == outsider.name)
     used = them.borrowed[outsider.name]
-    story = Story().then(
+    story = CheckBuilder().then(
         f"{idle.name} is idle; {outsider.name}, of another department, borrows {flavor.count(used)}.", *held
     )
     story.then(
@@ -133,7 +133,7 @@ def _contested(plan: Plan, flavor: Hardware, contest: _Contest) -> Check:
     job = size.jobs("early", early, before, taken, gets, amount - gets, most=1)
     more = replace(job, name="late", team=late.name, count=amount // job.each)
     groups = teams(plan, size, held).values()
-    story = Story().then(f"{early.name} holds {flavor.count(before)}, {amount} of them lent.", job, *groups)
+    story = CheckBuilder().then(f"{early.name} holds {flavor.count(before)}, {amount} of them lent.", job, *groups)
     if own:
         says = f"{late.name} comes and takes back what it is guaranteed."
         story.then(says, size.gang("late-own", late, own), stops={"early": taken // job.each})

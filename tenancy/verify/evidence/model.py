@@ -39,13 +39,13 @@ class StepSeen:
     stopped: Mapping[str, int] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
-    """By queue of the replica, under the name it has in the agreement: what its status said it uses of the flavor, at last."""
+    """By queue of the sandbox, under the name it has in the agreement: what its status said it uses of the flavor, at last."""
     ended: float = 0.0
     """Seconds since the run began."""
 
 
 @dataclass(frozen=True)
-class Held:
+class UsageInterval:
     """A time during which a team's jobs held units of a flavor; seconds since the run began."""
 
     check: str
@@ -81,7 +81,7 @@ class Run:
     """ISO 8601, UTC."""
     seconds: float
     outcomes: tuple[Outcome, ...]
-    held: tuple[Held, ...] = ()
+    held: tuple[UsageInterval, ...] = ()
     stopped: str = ""
     """Why the run ended before its checks did: `Ctrl-C`. Checks that had no verdict by then are not run."""
 
@@ -94,7 +94,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Event:
-    """What a run tells while it goes: a check began (step 0: its replica is being made), took its step of that number, or
+    """What a run tells while it goes: a check began (step 0: its sandbox is being made), took its step of that number, or
     ended with an outcome."""
 
     check: Check

@@ -17,7 +17,7 @@ from ...text.durations import measured
 from ...text.plain import plain
 from . import timeline
 from .matrix import matrix
-from .model import Held, Outcome, Run, StepSeen, Verdict
+from .model import Outcome, Run, StepSeen, UsageInterval, Verdict
 from .words import counts, facts, said
 
 FIRST = (Verdict.BROKEN, Verdict.NOT_RUN, Verdict.HELD)
@@ -30,7 +30,7 @@ def page(run: Run) -> str:
     """The page's text."""
     style, script = _part("page.css"), _part("page.js")
     colors = timeline.colors(run.held)
-    held: dict[str, list[Held]] = {}
+    held: dict[str, list[UsageInterval]] = {}
     for entry in run.held:
         held.setdefault(entry.check, []).append(entry)
     ordered = sorted(run.outcomes, key=lambda outcome: FIRST.index(outcome.verdict))
@@ -52,7 +52,7 @@ def page(run: Run) -> str:
     )
 
 
-def _check(outcome: Outcome, held: list[Held], colors: Mapping[str, int]) -> str:
+def _check(outcome: Outcome, held: list[UsageInterval], colors: Mapping[str, int]) -> str:
     check = outcome.check
     data = {
         "verdict": outcome.verdict,

@@ -13,7 +13,7 @@ from itertools import accumulate, groupby, pairwise
 from math import ceil, floor
 
 from ...text.plain import plain
-from .model import Held
+from .model import UsageInterval
 
 WIDTH, HEIGHT = 600, 26  # units of the picture; a change within one is drawn as the most
 COLORS = 8  # `.c0` to `.c7` of the page
@@ -33,17 +33,17 @@ class Row:
         return max(units for _, units in self.levels)
 
 
-def by_team(held: Iterable[Held], colors: Mapping[str, int]) -> list[Row]:
+def by_team(held: Iterable[UsageInterval], colors: Mapping[str, int]) -> list[Row]:
     """A row for each flavor and team: what its jobs held in all checks together."""
     return _rows(held, lambda held: (held.flavor, held.team), colors)
 
 
-def by_queue(held: Iterable[Held], colors: Mapping[str, int]) -> list[Row]:
+def by_queue(held: Iterable[UsageInterval], colors: Mapping[str, int]) -> list[Row]:
     """A row for each queue, of one check."""
     return _rows(held, lambda held: (held.flavor, held.queue or held.team), colors)
 
 
-def colors(held: Iterable[Held]) -> dict[str, int]:
+def colors(held: Iterable[UsageInterval]) -> dict[str, int]:
     """A colour for each team, by the order in which they appear."""
     return {team: number % COLORS for number, team in enumerate(dict.fromkeys(entry.team for entry in held))}
 
@@ -67,7 +67,9 @@ def svg(row: Row, start: float, end: float, marks: Iterable[float] = ()) -> str:
     )
 
 
-def _rows(held: Iterable[Held], key: Callable[[Held], tuple[str, str]], colors: Mapping[str, int]) -> list[Row]:
+def _rows(
+    held: Iterable[UsageInterval], key: Callable[[UsageInterval], tuple[str, str]], colors: Mapping[str, int]
+) -> list[Row]:
     changes: dict[tuple[str, str], Counter[float]] = {}
     team: dict[tuple[str, str], str] = {}
     for entry in held:

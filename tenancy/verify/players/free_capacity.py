@@ -10,11 +10,11 @@ from ...cluster.clients import Client
 from ...cluster.fields import spec_of, status_of
 from ...cluster.requests import ZERO
 from ...text.quantity import amount
-from .live_objects import Originals
+from .live_objects import LiveObjects
 from .sandbox import NotRunnable
 
 
-def require(client: Client, there: Originals, flavor: Hardware, units: int) -> None:
+def require(client: Client, there: LiveObjects, flavor: Hardware, units: int) -> None:
     """Raises NotRunnable, which says what is missing."""
     nodes = there.nodes_of(flavor.name)
     names = {node["metadata"]["name"] for node in nodes if not (node.get("spec") or {}).get("unschedulable")}

@@ -1,9 +1,9 @@
-"""A check's replica on KAI: copies of the live Queues, nodes and namespaces of its own, jobs as users submit them.
+"""A check's sandbox on KAI: copies of the live Queues, nodes and namespaces of its own, jobs as users submit them.
 
-One KAI scheduler serves all replicas and the users' own queues. What keeps them apart:
+One KAI scheduler serves all sandboxes and the users' own queues. What keeps them apart:
 
-- Every root of a copied tree keeps its limit, so a replica holds no more than the agreement's objects say.
-- On simulated nodes each replica has copies of the flavor's nodes. Its pods select these, and nobody else tolerates their
+- Every root of a copied tree keeps its limit, so a sandbox holds no more than the agreement's objects say.
+- On simulated nodes each sandbox has copies of the flavor's nodes. Its pods select these, and nobody else tolerates their
   taint. KAI stops a job only where that makes room on a node that the waiting job may use, so it stops none outside.
 - Real nodes are not copied. There a check runs only while no other job of KAI is on the flavor's nodes.
 
@@ -28,12 +28,12 @@ from lightkube.resources.core_v1 import Namespace
 from ...agreement.plan import Plan
 from ...cluster.clients import EventData, KaiQueue
 from ...cluster.watch import Watch
-from ..checks.model import Check, Jobs
+from ..checks.model import Check, JobGroup
 from ..evidence.model import Condition
 from ..play import Clock
 from . import kai_objects as objects
 from .kai_objects import GROUP_LABEL, INDEX_LABEL, NUMBER_LABEL, Mark
-from .kai_sandbox import EVERY, PATIENCE, Stand, amount
+from .kai_sandbox import EVERY, PATIENCE, KaiSandbox, amount
 from .sandbox import CHECK_LABEL, RUN_LABEL, JobState, NotRunnable, Phase, Refused
 
 AT_ONCE = 6  # checks side by side
@@ -55,7 +55,7 @@ class _Member:
 
 @dataclass
 class _Group:
-    jobs: Jobs
+    jobs: JobGroup
     names: list[tuple[str, str]]
     """Namespace and name of its Job, or of its pods."""
     members: dict[tuple[int, int], _Member] = field(default_factory=dict)
@@ -73,54 +73,54 @@ class KaiStage:
         self._numbers = count(1)
         self._lock = RLock()
         self._pods: dict[str, Object] = {}
-        self._idle: dict[str, list[Stand]] = {flavor.name: [] for flavor in plan.flavors}
-        self._stands: list[Stand] = []
+        self._idle: dict[str, list[KaiSandbox]] = {flavor.name: [] for flavor in plan.flavors}
+        self._stands: list[KaiSandbox] = []
         self._real = {flavor.name: Lock() for flavor in plan.flavors}
         self._watch = Watch(client, "/api/v1/pods", self._reset, self._changed, f"{RUN_LABEL}={run}")
         self._watch.open()
 
-    def replica(self, check: Check) -> KaiReplica:
-        return KaiReplica(self, check)
+    def sandbox(self, check: Check) -> KaiCheckSandbox:
+        return KaiCheckSandbox(self, check)
 
-    def take(self, flavor: str) -> Stand:
+    def take(self, flavor: str) -> KaiSandbox:
         """A stand that is free, or a new one."""
         with self._lock:
-            stand = self._idle[flavor].pop() if self._idle[flavor] else None
-        stand = stand or self._new(flavor)
-        if not stand.simulated:
+            shared_sandbox = self._idle[flavor].pop() if self._idle[flavor] else None
+        shared_sandbox = shared_sandbox or self._new(flavor)
+        if not shared_sandbox.simulated:
             self._real[flavor].acquire()
             try:
-                stand.require_idle()
+                shared_sandbox.require_idle()
             except NotRunnable:
                 self._real[flavor].release()
                 raise
-        return stand
+        return shared_sandbox
 
-    def _new(self, flavor: str) -> Stand:
+    def _new(self, flavor: str) -> KaiSandbox:
         with self._lock:
             mark = Mark(self.run, next(self._numbers))
-            stand = Stand(self.client, self.plan, self.plan.flavor[flavor], mark, self.clock)
-            self._stands.append(stand)
-        stand.make()
-        return stand
+            shared_sandbox = KaiSandbox(self.client, self.plan, self.plan.flavor[flavor], mark, self.clock)
+            self._stands.append(shared_sandbox)
+        shared_sandbox.make()
+        return shared_sandbox
 
-    def give_back(self, stand: Stand) -> None:
+    def give_back(self, shared_sandbox: KaiSandbox) -> None:
         """One that does not get clear is used no more."""
-        if stand.clear(lambda: self.pods(stand)):
+        if shared_sandbox.clear(lambda: self.pods(shared_sandbox)):
             with self._lock:
-                self._idle[stand.flavor.name].append(stand)
-        if not stand.simulated:
-            self._real[stand.flavor.name].release()
+                self._idle[shared_sandbox.flavor.name].append(shared_sandbox)
+        if not shared_sandbox.simulated:
+            self._real[shared_sandbox.flavor.name].release()
 
-    def pods(self, stand: Stand) -> list[Object]:
-        number = str(stand.mark.number)
+    def pods(self, shared_sandbox: KaiSandbox) -> list[Object]:
+        number = str(shared_sandbox.mark.number)
         with self._lock:
             return [pod for pod in self._pods.values() if pod["metadata"]["labels"].get(CHECK_LABEL) == number]
 
     def close(self) -> None:
         time.sleep(SETTLES)
-        for stand in self._stands:
-            stand.remove()
+        for shared_sandbox in self._stands:
+            shared_sandbox.remove()
         deadline = time.monotonic() + PATIENCE
         while self._left() and time.monotonic() < deadline:
             time.sleep(EVERY)
@@ -142,20 +142,20 @@ class KaiStage:
                 self._pods.pop(pod["metadata"]["uid"], None)
 
 
-class KaiReplica:
-    """See `replica.Replica`."""
+class KaiCheckSandbox:
+    """See `sandbox.Replica`."""
 
     def __init__(self, stage: KaiStage, check: Check) -> None:
         self.stage, self.client, self.plan = stage, stage.client, stage.plan
         self.flavor = self.plan.flavor[check.flavor]
-        self._stand: Stand | None = None
+        self._stand: KaiSandbox | None = None
         self._groups: dict[str, _Group] = {}
         self._going: list[_Group] = []
         """Removed; its pods may still be there."""
         self._said: dict[str, Condition] = {}
 
     @property
-    def stand(self) -> Stand:
+    def shared_sandbox(self) -> KaiSandbox:
         assert self._stand
         return self._stand
 
@@ -166,20 +166,26 @@ class KaiReplica:
         if self._stand:
             self.stage.give_back(self._stand)
 
-    def submit(self, jobs: Jobs) -> None:
+    def submit(self, jobs: JobGroup) -> None:
         team, flavor = self.plan.team[jobs.team], self.plan.flavor[jobs.flavor]
         named = objects.queue_of(self.plan, team, flavor, jobs.place)
-        namespace = self.stand.namespace(jobs.namespace_of or jobs.team)
-        queue = self.stand.queues.get(named, self.stand.mark.name(named))
+        namespace = self.shared_sandbox.namespace(jobs.namespace_of or jobs.team)
+        queue = self.shared_sandbox.queues.get(named, self.shared_sandbox.mark.name(named))
         template = objects.Template(
-            self.plan, self.stand.mark, flavor, queue, namespace, self.stand.simulated, self.stand.uses
+            self.plan,
+            self.shared_sandbox.mark,
+            flavor,
+            queue,
+            namespace,
+            self.shared_sandbox.simulated,
+            self.shared_sandbox.uses,
         )
         bodies = list(template.objects(jobs))
         names = [(namespace, one["metadata"]["name"]) for one in bodies if one["kind"] != "PodGroup"]
         group = _Group(jobs, names)
         group.members = {(number, pod): _Member() for number in range(jobs.count) for pod in range(jobs.pods)}
         try:
-            self.stand.submit(bodies)
+            self.shared_sandbox.submit(bodies)
         except ApiError as error:
             if error.status.code not in (403, 422):
                 raise
@@ -189,12 +195,12 @@ class KaiReplica:
     def remove(self, name: str) -> None:
         group = self._groups.pop(name)
         self._going.append(group)
-        self.stand.end(group.names)
+        self.shared_sandbox.end(group.names)
 
     def look(self) -> Sequence[JobState]:
         """Every job that was submitted and not removed, and those that are not gone yet."""
         pods: dict[str, list[Object]] = {}
-        for pod in self.stage.pods(self.stand):
+        for pod in self.stage.pods(self.shared_sandbox):
             pods.setdefault(pod["metadata"]["labels"].get(GROUP_LABEL, ""), []).append(pod)
         for group in self._groups.values():
             self._take(group, pods.get(group.jobs.name, []))
@@ -273,17 +279,17 @@ class KaiReplica:
 
     def usage(self) -> Mapping[str, int]:
         """A part of a unit counts as a whole one. What it says of a parent arrives late."""
-        copies = self.client.list(KaiQueue, labels=dict(self.stand.mark.labels))
-        status = {str(copy.metadata.name): copy.get("status") or {} for copy in copies if copy.metadata}
+        sandbox_objects = self.client.list(KaiQueue, labels=dict(self.shared_sandbox.mark.labels))
+        status = {str(copy.metadata.name): copy.get("status") or {} for copy in sandbox_objects if copy.metadata}
         used = {}
-        for name, copy in self.stand.queues.items():
+        for name, copy in self.shared_sandbox.queues.items():
             allocated = status.get(copy, {}).get("allocated") or {}
             if units := ceil(amount(allocated.get(self.flavor.resource))):
                 used[name] = units
         return used
 
     def labels(self, node: str) -> Mapping[str, str]:
-        return self.stand.nodes[node]
+        return self.shared_sandbox.nodes[node]
 
 
 def _place(pod: Object) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What a replica on KAI is made of, as plain data: copies of Queues and nodes under names of their own, and the jobs."""
+"""What a sandbox on KAI is made of, as plain data: copies of Queues and nodes under names of their own, and the jobs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...objects.identity import RUN_PREFIX
 from ...objects.kinds import KINDS
 from ...objects.schedulers import Place
 from ..checks.kai_field import priority
-from ..checks.model import Jobs
+from ..checks.model import JobGroup
 from .sandbox import CHECK_LABEL, RUN_LABEL
 
 GROUP_LABEL = "tenancy.dev/verify-jobs"  # on pods: the `Jobs.name` they are of
@@ -38,7 +38,7 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True)
 class Mark:
-    """Whose a copy is: the run, and the replica's number in it."""
+    """Whose a copy is: the run, and the sandbox's number in it."""
 
     run: str
     number: int
@@ -64,7 +64,7 @@ class Mark:
 
 
 def queue(mark: Mark, live: Mapping[str, Any], parents: Mapping[str, str]) -> Object:
-    """A live Queue as it is, in the replica's tree. A parent that is not in the cluster is none in the replica either."""
+    """A live Queue as it is, in the sandbox's tree. A parent that is not in the cluster is none in the sandbox either."""
     spec = dict(live["spec"])
     if parent := spec.get("parentQueue"):
         spec["parentQueue"] = parents.get(parent, mark.name(parent))
@@ -74,7 +74,7 @@ def queue(mark: Mark, live: Mapping[str, Any], parents: Mapping[str, str]) -> Ob
 
 
 def node(mark: Mark, live: Mapping[str, Any], levels: Sequence[str]) -> Object:
-    """A simulated node as it is, for the replica's pods only. Its domains are the replica's too."""
+    """A simulated node as it is, for the sandbox's pods only. Its domains are the sandbox's too."""
     name = mark.name(live["metadata"]["name"])
     labels = {**_labels(live), **mark.labels}
     for level in levels:
@@ -109,7 +109,7 @@ def queue_of(plan: Plan, team: TeamPlan, flavor: Hardware, place: Place) -> str:
 
 @dataclass(frozen=True)
 class Template:
-    """Where and how a group's jobs run: the queue's name in the replica, the namespace, and (`ours`) whether the nodes are
+    """Where and how a group's jobs run: the queue's name in the sandbox, the namespace, and (`ours`) whether the nodes are
     copies. `use` makes names different from those of the checks before."""
 
     plan: Plan
@@ -120,13 +120,13 @@ class Template:
     ours: bool
     use: int
 
-    def objects(self, jobs: Jobs) -> list[Object]:
+    def objects(self, jobs: JobGroup) -> list[Object]:
         """A Job for all jobs of one pod; a PodGroup and its pods for each job of several."""
         if jobs.pods == 1:
             return [self._job(jobs)]
         return [one for number in range(jobs.count) for one in self._gang(jobs, number)]
 
-    def _job(self, jobs: Jobs) -> Object:
+    def _job(self, jobs: JobGroup) -> Object:
         annotations = {FRACTION: jobs.fraction} if jobs.fraction else {}
         labels = {**self._labels, GROUP_LABEL: jobs.name}
         spec = {
@@ -143,7 +143,7 @@ class Template:
             "spec": spec,
         }
 
-    def _gang(self, jobs: Jobs, number: int) -> Iterator[Object]:
+    def _gang(self, jobs: JobGroup, number: int) -> Iterator[Object]:
         """Its pods are nobody's: of a pod that has an owner KAI makes a PodGroup itself, whatever the pod says."""
         name = f"{jobs.name}-{self.use}-{number}"
         spec: Object = {
@@ -173,7 +173,7 @@ class Template:
     def _metadata(self, name: str) -> Object:
         return {"name": name, "namespace": self.namespace, "labels": self._labels}
 
-    def _pod(self, jobs: Jobs) -> Object:
+    def _pod(self, jobs: JobGroup) -> Object:
         asks = {} if jobs.fraction else {self.flavor.resource: str(jobs.units)}
         taints = [
             {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
@@ -190,7 +190,7 @@ class Template:
         }
 
 
-def priority_class(plan: Plan, jobs: Jobs) -> dict[str, str]:
+def priority_class(plan: Plan, jobs: JobGroup) -> dict[str, str]:
     """The class that has their value by the agreement, or by KAI's chart, as a part of a pod's spec. Without one KAI gives them
     `train`: it is not named where policies would refuse a class so high."""
     value, highest = priority(plan, jobs), plan.team[jobs.team].highest_priority

@@ -35,7 +35,7 @@ RESERVATIONS = "kai-resource-reservation"  # the namespace of the pods that hold
 Object = Mapping[str, Any]
 
 
-class Stand:
+class KaiSandbox:
     """`make` it, use it, `clear` it after each check, `remove` it. On real nodes there are no copies of them."""
 
     def __init__(self, client: Client, plan: Plan, flavor: Hardware, mark: Mark, clock: Clock) -> None:
@@ -111,9 +111,11 @@ class Stand:
             self.client.create(NodeData.from_dict(objects.node(self.mark, one, levels)))
 
         def ready() -> bool:
-            copies = [entry for entry in self.client.list(NodeData, labels=dict(self.mark.labels)) if _ready(entry)]
-            self.nodes = {copy["metadata"]["name"]: copy["metadata"]["labels"] for copy in copies}
-            return len(copies) == len(nodes)
+            sandbox_objects = [
+                entry for entry in self.client.list(NodeData, labels=dict(self.mark.labels)) if _ready(entry)
+            ]
+            self.nodes = {copy["metadata"]["name"]: copy["metadata"]["labels"] for copy in sandbox_objects}
+            return len(sandbox_objects) == len(nodes)
 
         self._wait(ready, "copies of simulated nodes do not become ready")
 

@@ -27,7 +27,7 @@ from ...objects.access import quotas
 from ...objects.access.namespaces import DEFAULT_QUEUE
 from ...objects.kueue import API_VERSION as KUEUE
 from ..checks.machines import machines_of
-from ..checks.model import Check, Jobs, Machine
+from ..checks.model import Check, JobGroup, Machine
 from ..evidence.model import Condition
 from ..play import Clock
 from ..safety import PREFIX
@@ -61,8 +61,8 @@ class KubeVirtStage:
     at_once: int = AT_ONCE
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
-    def replica(self, check: Check) -> KubeVirtReplica:
-        return KubeVirtReplica(self, check, f"{PREFIX}{self.run}-machines-{next(self._numbers)}")
+    def sandbox(self, check: Check) -> KubeVirtSandbox:
+        return KubeVirtSandbox(self, check, f"{PREFIX}{self.run}-machines-{next(self._numbers)}")
 
     def close(self) -> None:
         """Namespaces go in their own time."""
@@ -71,13 +71,13 @@ class KubeVirtStage:
 
 
 @dataclass
-class KubeVirtReplica:
-    """See `replica.Replica`. `name` is that of its namespace; its pods that are no machines have one of their own."""
+class KubeVirtSandbox:
+    """See `sandbox.Replica`. `name` is that of its namespace; its pods that are no machines have one of their own."""
 
     stage: KubeVirtStage
     check: Check
     name: str
-    submitted: dict[str, Jobs] = field(default_factory=dict)
+    submitted: dict[str, JobGroup] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.client, self.plan = self.stage.client, self.stage.plan
@@ -154,7 +154,7 @@ class KubeVirtReplica:
 
     # Machines and pods ------------------------------------------------------------------------------------------------
 
-    def submit(self, jobs: Jobs) -> None:
+    def submit(self, jobs: JobGroup) -> None:
         """Once the quotas count the machines that are there: what they miss would make room for one too many."""
         _until(self._settled, self.stage.clock.sleep, COUNTS)
         self.submitted[jobs.name] = jobs
@@ -183,7 +183,7 @@ class KubeVirtReplica:
             there = {*self._by_name(VirtualMachine), *self._by_name(VirtualMachineInstance), *pods}
             return not names & there and self._settled() and (jobs.machine is None or taken(jobs, jobs.machine))
 
-        def taken(jobs: Jobs, machine: Machine) -> bool:
+        def taken(jobs: JobGroup, machine: Machine) -> bool:
             try:
                 self._create(self._machine(jobs, machine, 0), try_only=True)
             except Refused:
@@ -238,7 +238,7 @@ class KubeVirtReplica:
     def _by_name(self, kind: Any) -> dict[str, Object]:
         return {entry["metadata"]["name"]: entry for entry in self.client.list(kind, namespace=self.name)}
 
-    def _machine(self, jobs: Jobs, machine: Machine, number: int) -> dict[str, Any]:
+    def _machine(self, jobs: JobGroup, machine: Machine, number: int) -> dict[str, Any]:
         """Without a disk. Its memory is said twice: KubeVirt's webhook does that, where there is one."""
         spec: dict[str, Any] = {
             "terminationGracePeriodSeconds": 0,
@@ -259,7 +259,7 @@ class KubeVirtReplica:
             "spec": {"runStrategy": "Always" if machine.runs else "Halted", "template": template},
         }
 
-    def _pod(self, jobs: Jobs, number: int) -> dict[str, Any]:
+    def _pod(self, jobs: JobGroup, number: int) -> dict[str, Any]:
         """One that asks for the flavor's device, as a member of the team would write it: without a queue a policy refuses it."""
         asks = {self.plan.flavor[jobs.flavor].resource: str(jobs.units)}
         container = {"name": "main", "image": PAUSE, "resources": {"requests": {**asks, "memory": "0"}, "limits": asks}}
@@ -268,12 +268,12 @@ class KubeVirtReplica:
         spec = {"containers": [container], "terminationGracePeriodSeconds": 0, "nodeSelector": {CHECK_LABEL: self.name}}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
-    def _metadata(self, jobs: Jobs, number: int, namespace: str) -> dict[str, Any]:
+    def _metadata(self, jobs: JobGroup, number: int, namespace: str) -> dict[str, Any]:
         return {"name": f"{jobs.name}-{number}", "namespace": namespace, "labels": dict(self.labels_of_run)}
 
 
 def _state(
-    jobs: Jobs, machine: Machine, number: int, defined: Object, instance: Object | None, pod: Object | None
+    jobs: JobGroup, machine: Machine, number: int, defined: Object, instance: Object | None, pod: Object | None
 ) -> JobState:
     held = _held_by_kueue(pod) if pod else []
     status = (instance or {}).get("status") or {}
@@ -346,9 +346,9 @@ def _copy(version: str, kind: str, live: Object, changes: Object | None = None) 
     return {"apiVersion": version, "kind": kind, "metadata": {"name": live["metadata"]["name"]}, "spec": spec}
 
 
-def _until(is_so: Callable[[], bool], sleep: Callable[[float], None], patience: float) -> bool:
+def _until(is_so: Callable[[], bool], sleep: Callable[[float], None], timeouts: float) -> bool:
     """Whether it came to be so."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeouts
     while not is_so():
         if time.monotonic() > deadline:
             return False

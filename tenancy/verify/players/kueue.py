@@ -24,16 +24,16 @@ from ...objects.access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
 from ...objects.kueue import PROD_SUFFIX
 from ...objects.schedulers import Place
 from ...text.quantity import amount, whole
-from ..checks.model import Check, Jobs
+from ..checks.model import Check, JobGroup
 from ..play import Clock
 from . import free_capacity as room
 from . import kueue_job as job
-from . import live_objects as originals
-from .kueue_sandbox import GONE, Stand, delete, until, used
+from . import live_objects
+from .kueue_sandbox import GONE, KueueSandbox, delete, until, used
 from .messages import Words
 from .observer import Key, Object, Observer, condition, is_true, stops
 from .sandbox import RUN_LABEL, JobState, NotKept, NotRunnable, Phase, Refused
-from .sandbox_objects import Copies, run_prefix
+from .sandbox_objects import SandboxObjects, run_prefix
 
 AT_ONCE, NODES_AT_ONCE = (
     6,
@@ -49,28 +49,28 @@ class KueueStage:
     run: str
     clock: Clock
     _lock: Lock = field(default_factory=Lock)
-    _free: dict[tuple[str, ...], list[Stand]] = field(default_factory=dict)
+    _free: dict[tuple[str, ...], list[KueueSandbox]] = field(default_factory=dict)
     """Stands that no check uses, by the flavors that they have copies of."""
-    _all: list[Stand] = field(default_factory=list)
+    _all: list[KueueSandbox] = field(default_factory=list)
     _priorities: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.originals = originals.read(self.client, self.plan)
+        self.live_objects = live_objects.read(self.client, self.plan)
         self.observer = Observer(self.client, self.run, run_prefix(self.run))
         self.observer.open()
         largest = max(
             (
-                len(self.originals.nodes_of(flavor.name))
+                len(self.live_objects.nodes_of(flavor.name))
                 for flavor in self.plan.flavors
-                if flavor.name in self.originals.flavors
+                if flavor.name in self.live_objects.flavors
             ),
             default=0,
         )
         self.at_once = max(1, min(AT_ONCE, NODES_AT_ONCE // max(largest, 1)))
         self._real = {flavor.name: Lock() for flavor in self.plan.flavors}
 
-    def replica(self, check: Check) -> KueueReplica:
-        return KueueReplica(self, check)
+    def sandbox(self, check: Check) -> KueueCheckSandbox:
+        return KueueCheckSandbox(self, check)
 
     def close(self) -> None:
         """Stands of checks that failed to clear them too: their namespaces take the jobs with them."""
@@ -78,10 +78,10 @@ class KueueStage:
             entry.remove()
         for name in self._priorities.values():
             delete(self.client, WorkloadPriorityClass, name)
-        until(lambda: not any(next(stand.left(), None) for stand in self._all), GONE)
+        until(lambda: not any(next(shared_sandbox.left(), None) for shared_sandbox in self._all), GONE)
         self.observer.close()
 
-    def take(self, flavors: tuple[str, ...]) -> Stand:
+    def take(self, flavors: tuple[str, ...]) -> KueueSandbox:
         """A stand that nobody uses, with copies of these flavors."""
         with self._lock:
             if free := self._free.get(flavors):
@@ -89,17 +89,17 @@ class KueueStage:
             idle = next((free.pop() for free in self._free.values() if free), None)
             levels = (level for topology in self.plan.topologies for level in topology.levels)
             keys = frozenset([*levels, *(key for flavor in self.plan.flavors for key in flavor.node_labels)])
-            copies = Copies(self.originals, keys, flavors, self.run, len(self._all))
-            stand = Stand(self.client, self.plan, copies, self.observer, self.clock)
-            self._all.append(stand)
+            sandbox_objects = SandboxObjects(self.live_objects, keys, flavors, self.run, len(self._all))
+            shared_sandbox = KueueSandbox(self.client, self.plan, sandbox_objects, self.observer, self.clock)
+            self._all.append(shared_sandbox)
         if idle:  # of other flavors: checks come flavor by flavor
             idle.remove()
-        stand.make()
-        return stand
+        shared_sandbox.make()
+        return shared_sandbox
 
-    def give_back(self, stand: Stand) -> None:
+    def give_back(self, shared_sandbox: KueueSandbox) -> None:
         with self._lock:
-            self._free.setdefault(stand.copies.flavors, []).append(stand)
+            self._free.setdefault(shared_sandbox.sandbox_objects.flavors, []).append(shared_sandbox)
 
     def real(self, flavor: str) -> Lock:
         """Held while a check uses real nodes of the flavor."""
@@ -109,7 +109,7 @@ class KueueStage:
         """The WorkloadPriorityClass of that value: the agreement's where it has one, else one of the run's own."""
         for name, entry in self.plan.priorities.items():
             if entry == value:
-                if name not in self.originals.priorities:
+                if name not in self.live_objects.priorities:
                     raise NotKept(f"workloadpriorityclass/{name} is not on the cluster")
                 return name
         with self._lock:
@@ -121,57 +121,64 @@ class KueueStage:
             return self._priorities[value]
 
 
-class KueueReplica:
-    """See `replica.Replica`."""
+class KueueCheckSandbox:
+    """See `sandbox.Replica`."""
 
     def __init__(self, stage: KueueStage, check: Check) -> None:
         self.stage, self.check, self.plan = stage, check, stage.plan
-        self.submitted: dict[str, tuple[Jobs, str]] = {}
+        self.submitted: dict[str, tuple[JobGroup, str]] = {}
         """With the namespace, by name."""
         self.held = ExitStack()
-        self.stand: Stand | None = None
+        self.shared_sandbox: KueueSandbox | None = None
 
     def open(self) -> None:
         every = [jobs for step in self.check.steps for jobs in step.submit]
         flavors = used(jobs.flavor for jobs in every)
-        for entry in missing(self.stage.originals, self.plan, every):
+        for entry in missing(self.stage.live_objects, self.plan, every):
             raise NotKept(f"{entry} is not on the cluster")
-        real = [name for name in flavors if not self.stage.originals.simulated(name)]
+        real = [name for name in flavors if not self.stage.live_objects.simulated(name)]
         for name in flavors:
-            if not self.stage.originals.nodes_of(name):
+            if not self.stage.live_objects.nodes_of(name):
                 labels = self.plan.flavor[name].node_labels.items()
-                if any(labels <= (node["metadata"].get("labels") or {}).items() for node in self.stage.originals.nodes):
+                if any(
+                    labels <= (node["metadata"].get("labels") or {}).items() for node in self.stage.live_objects.nodes
+                ):
                     raise NotKept(f"resourceflavor/{name} selects none of its nodes")
                 raise NotRunnable(f"the cluster has no node of flavor {name}")
         for name in real:
             self.held.enter_context(self.stage.real(name))
         for name in real:
-            room.require(self.stage.client, self.stage.originals, self.plan.flavor[name], most(self.check, name))
-        self.stand = self.stage.take(tuple(name for name in flavors if name not in real))
-        self.words = Words(self.stand.copies.prefix)
+            room.require(self.stage.client, self.stage.live_objects, self.plan.flavor[name], most(self.check, name))
+        self.shared_sandbox = self.stage.take(tuple(name for name in flavors if name not in real))
+        self.words = Words(self.shared_sandbox.sandbox_objects.prefix)
         for queue in used(queue_of(jobs) for jobs in every):
-            active = condition(self.stage.observer.queue(self.stand.copies.name(queue)), "Active")
+            active = condition(self.stage.observer.queue(self.shared_sandbox.sandbox_objects.name(queue)), "Active")
             if active.get("status") != "True":
                 raise NotKept(self.words.say(f"clusterqueue/{queue} is not active: {active.get('message')}"))
 
-    def submit(self, jobs: Jobs) -> None:
-        stand = self.there
+    def submit(self, jobs: JobGroup) -> None:
+        shared_sandbox = self.there
         if jobs.namespace_of in ("", jobs.team):
-            namespace = stand.namespace(jobs.team)
+            namespace = shared_sandbox.namespace(jobs.team)
             queue = PROD_QUEUE if jobs.place is Place.PROD else DEFAULT_QUEUE
         else:  # where somebody has made the LocalQueue by hand, under the name that a team's own one would have
-            namespace = stand.namespace(jobs.namespace_of, guest=queue_of(jobs))
+            namespace = shared_sandbox.namespace(jobs.namespace_of, guest=queue_of(jobs))
             queue = DEFAULT_QUEUE
-        stand.local_queue(namespace, queue, queue_of(jobs))
+        shared_sandbox.local_queue(namespace, queue, queue_of(jobs))
         priority = "" if jobs.priority is None else self.stage.priority(jobs.priority)
-        image = job.SIMULATED if self.stage.originals.simulated(jobs.flavor) else job.REAL
+        image = job.SIMULATED if self.stage.live_objects.simulated(jobs.flavor) else job.REAL
         flavor = self.plan.flavor[jobs.flavor]
         # A job names its flavor by the agreement's labels, as a team's would: the flavor on the cluster may have others.
-        own = jobs.flavor in stand.copies.flavors
-        labels = {key: stand.copies.value(label) if own else label for key, label in flavor.node_labels.items()}
+        own = jobs.flavor in shared_sandbox.sandbox_objects.flavors
+        labels = {
+            key: shared_sandbox.sandbox_objects.value(label) if own else label
+            for key, label in flavor.node_labels.items()
+        }
         self.submitted[jobs.name] = (jobs, namespace)
         for number in range(jobs.count):
-            body = job.body(jobs, number, flavor, namespace, queue, priority, labels, image, stand.copies.labels)
+            body = job.body(
+                jobs, number, flavor, namespace, queue, priority, labels, image, shared_sandbox.sandbox_objects.labels
+            )
             try:
                 self.stage.client.create(from_dict(body))
             except ApiError as error:
@@ -185,8 +192,8 @@ class KueueReplica:
             self.stage.client.delete(Job, job.name(jobs, number), namespace=namespace, cascade=CascadeType.BACKGROUND)
 
     def look(self) -> Sequence[JobState]:
-        stand = self.there
-        namespaces = [*stand.namespaces.values()]
+        shared_sandbox = self.there
+        namespaces = [*shared_sandbox.namespaces.values()]
         workloads = self.stage.observer.workloads_in(namespaces)
         pods = self.stage.observer.pods_in(namespaces)
         self.words.know(workloads, dict(self._jobs()))
@@ -203,37 +210,37 @@ class KueueReplica:
         ]
 
     def usage(self) -> Mapping[str, int]:
-        stand = self.there
+        shared_sandbox = self.there
         flavor = self.plan.flavor[self.check.flavor]
         found = {}
         for queue in used(queue_of(jobs) for jobs, _ in self.submitted.values()):
-            status = self.stage.observer.queue(stand.copies.name(queue)).get("status") or {}
-            found[queue] = _units(status, stand.copies.flavor(flavor.name), flavor)
+            status = self.stage.observer.queue(shared_sandbox.sandbox_objects.name(queue)).get("status") or {}
+            found[queue] = _units(status, shared_sandbox.sandbox_objects.flavor(flavor.name), flavor)
         return found
 
     def labels(self, node: str) -> Mapping[str, str]:
         copied = self.stage.observer.node(node)
-        real = (entry for entry in self.stage.originals.nodes if entry["metadata"]["name"] == node)
+        real = (entry for entry in self.stage.live_objects.nodes if entry["metadata"]["name"] == node)
         labels: Mapping[str, str] = (copied or next(real, {"metadata": {}}))["metadata"].get("labels") or {}
         return labels
 
     def close(self) -> None:
         with self.held:
-            if self.stand and self.stand.clear():
-                self.stage.give_back(self.stand)
+            if self.shared_sandbox and self.shared_sandbox.clear():
+                self.stage.give_back(self.shared_sandbox)
 
     @property
-    def there(self) -> Stand:
-        assert self.stand is not None, "open() comes first"
-        return self.stand
+    def there(self) -> KueueSandbox:
+        assert self.shared_sandbox is not None, "open() comes first"
+        return self.shared_sandbox
 
-    def _jobs(self) -> Iterator[tuple[Key, tuple[Jobs, int]]]:
+    def _jobs(self) -> Iterator[tuple[Key, tuple[JobGroup, int]]]:
         """Every job that was ever submitted, by namespace and name."""
         for jobs, namespace in self.submitted.values():
             for number in range(jobs.count):
                 yield (namespace, job.name(jobs, number)), (jobs, number)
 
-    def _state(self, jobs: Jobs, number: int, workload: Object, pods: Sequence[Object]) -> JobState:
+    def _state(self, jobs: JobGroup, number: int, workload: Object, pods: Sequence[Object]) -> JobState:
         running = [pod for pod in pods if pod["status"].get("phase") == "Running" and not _leaving(pod)]
         admitted = is_true(workload, "Admitted") and not is_true(workload, "Evicted")
         runs = admitted and len(running) == jobs.pods
@@ -249,18 +256,18 @@ class KueueReplica:
         )
 
 
-def queue_of(jobs: Jobs) -> str:
+def queue_of(jobs: JobGroup) -> str:
     """The ClusterQueue, by its name in the agreement."""
     return jobs.team + PROD_SUFFIX if jobs.place is Place.PROD else jobs.team
 
 
-def _shape(jobs: Jobs) -> Jobs:
+def _shape(jobs: JobGroup) -> JobGroup:
     """Kueue looks at one of several equal jobs of a queue; where that one does not fit it passes over the others, and tells them
     nothing (SchedulingEquivalenceHashing, since 0.18). Its answer is theirs too."""
     return replace(jobs, name="", count=0)
 
 
-def missing(there: originals.Originals, plan: Plan, every: Sequence[Jobs]) -> Iterator[str]:
+def missing(there: live_objects.LiveObjects, plan: Plan, every: Sequence[JobGroup]) -> Iterator[str]:
     """What of the agreement these jobs cannot do without, and is not on the cluster."""
     for jobs in every:
         team = plan.team[jobs.team]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...agreement.hardware import Hardware
 from ...text.quantity import bytes_text, count_text, milli_text
-from ..checks.model import Jobs
+from ..checks.model import JobGroup
 
 SIMULATED = "registry.invalid/nothing-runs-on-simulated-nodes"
 REAL = "registry.k8s.io/pause:3.10"
@@ -15,12 +15,12 @@ QUEUE, PRIORITY = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
 REQUIRED = "kueue.x-k8s.io/podset-required-topology"
 
 
-def name(jobs: Jobs, number: int) -> str:
+def name(jobs: JobGroup, number: int) -> str:
     return f"{jobs.name}-{number}"
 
 
 def body(
-    jobs: Jobs,
+    jobs: JobGroup,
     number: int,
     flavor: Hardware,
     namespace: str,

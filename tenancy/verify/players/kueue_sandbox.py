@@ -20,7 +20,7 @@ from ...cluster.clients import ClusterQueue, Cohort, LocalQueue, ResourceFlavor
 from ...objects.kueue import API_VERSION
 from ..play import Clock
 from .observer import Observer, condition, is_true
-from .sandbox_objects import Copies
+from .sandbox_objects import SandboxObjects
 
 READY = 60.0  # seconds for nodes and queues; one on an idle machine of two cores
 GONE = 120.0  # seconds for what is removed
@@ -39,12 +39,12 @@ KINDS: dict[str, Any] = {
 
 
 @dataclass
-class Stand:
+class KueueSandbox:
     """One set of copies, with a namespace for each team as it is needed."""
 
     client: Client
     plan: Plan
-    copies: Copies
+    sandbox_objects: SandboxObjects
     observer: Observer
     clock: Clock
     namespaces: dict[str, str] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Stand:
 
     def make(self) -> None:
         """Makes the copies; returns when nodes are ready and queues active, or have had the time to be."""
-        objects = self.copies.objects()
+        objects = self.sandbox_objects.objects()
         nodes = [entry for entry in objects if entry["kind"] == "Node"]
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(lambda node: create(self.client, node), nodes))
@@ -69,8 +69,8 @@ class Stand:
         """The team's namespace, made where it is not there; another one of the team for each `guest`, a queue not its own."""
         key = f"{team}-for-{guest}" if guest else team
         if key not in self.namespaces:
-            name = self.copies.short(key)
-            labels = {**self.copies.labels, self.plan.team_label: team}
+            name = self.sandbox_objects.short(key)
+            labels = {**self.sandbox_objects.labels, self.plan.team_label: team}
             create(self.client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
             self.namespaces[key] = name
         return self.namespaces[key]
@@ -79,8 +79,8 @@ class Stand:
         """A LocalQueue of that name for a ClusterQueue of the agreement."""
         if (namespace, name) in self.local:
             return
-        metadata = {"name": name, "namespace": namespace, "labels": self.copies.labels}
-        spec = {"clusterQueue": self.copies.name(queue)}
+        metadata = {"name": name, "namespace": namespace, "labels": self.sandbox_objects.labels}
+        spec = {"clusterQueue": self.sandbox_objects.name(queue)}
         create(self.client, {"apiVersion": API_VERSION, "kind": "LocalQueue", "metadata": metadata, "spec": spec})
         self.local.add((namespace, name))
 
@@ -106,7 +106,7 @@ class Stand:
                     yield kind, name
 
     def _cluster_wide(self) -> Iterator[tuple[str, list[str]]]:
-        objects = self.copies.objects()
+        objects = self.sandbox_objects.objects()
         for kind in ("ClusterQueue", "Cohort", "ResourceFlavor", "Node"):
             yield kind, [entry["metadata"]["name"] for entry in objects if entry["kind"] == kind]
 
@@ -135,9 +135,9 @@ def exists(client: Client, kind: Any, name: str) -> bool:
     return True
 
 
-def until(so: Callable[[], bool], patience: float, sleep: Callable[[float], None] = time.sleep) -> bool:
+def until(so: Callable[[], bool], timeouts: float, sleep: Callable[[float], None] = time.sleep) -> bool:
     """Whether it came to be so in time."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeouts
     while not so():
         if time.monotonic() > deadline:
             return False

@@ -1,4 +1,4 @@
-"""The agreement's Kueue objects as they are on the cluster, and the nodes of its flavors: what replicas are copies of.
+"""The agreement's Kueue objects as they are on the cluster, and the nodes of its flavors: what sandboxes are copies of.
 
 Read once in a run. The tree is the live one: a queue that somebody has hung into it by hand lends and borrows like any
 other, so it is copied too.
@@ -23,7 +23,7 @@ Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Originals:
+class LiveObjects:
     cohorts: Mapping[str, Object]
     queues: Mapping[str, Object]
     flavors: Mapping[str, Object]
@@ -40,7 +40,7 @@ class Originals:
         return all(KWOK in (entry["metadata"].get("annotations") or {}) for entry in self.nodes_of(flavor))
 
 
-def read(client: Client, plan: Plan) -> Originals:
+def read(client: Client, plan: Plan) -> LiveObjects:
     """Raises what the client raises."""
     cohorts, queues = _by_name(client, "Cohort"), _by_name(client, "ClusterQueue")
     made = {(entry["kind"], entry["metadata"]["name"]) for entry in kueue.objects(plan)}
@@ -52,7 +52,7 @@ def read(client: Client, plan: Plan) -> Originals:
     def belongs(name: str, cohort: str) -> bool:
         return root(cohort, parents) in roots if cohort else name in ours
 
-    return Originals(
+    return LiveObjects(
         cohorts={name: cohort for name, cohort in cohorts.items() if root(name, parents) in roots},
         queues={name: queue for name, queue in queues.items() if belongs(name, queue["spec"].get("cohortName") or "")},
         flavors=_by_name(client, "ResourceFlavor"),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..checks.model import Jobs
+from ..checks.model import JobGroup
 from ..evidence.model import Condition
 from . import kueue_job as job
 from .observer import JOB_UID, Key, Object, condition
@@ -23,7 +23,7 @@ class Words:
         self.prefix = prefix
         self.names: dict[str, str] = {}
 
-    def know(self, workloads: Mapping[Key, Object], jobs: Mapping[Key, tuple[Jobs, int]]) -> None:
+    def know(self, workloads: Mapping[Key, Object], jobs: Mapping[Key, tuple[JobGroup, int]]) -> None:
         """Whose UIDs these are."""
         for key, workload in workloads.items():
             if key in jobs:
@@ -34,7 +34,7 @@ class Words:
     def say(self, text: str) -> str:
         return UID.sub(lambda match: self.names.get(match[0], match[0]), text).replace(self.prefix, "")
 
-    def told(self, jobs: Jobs, number: int, workload: Object) -> Iterator[Condition]:
+    def told(self, jobs: JobGroup, number: int, workload: Object) -> Iterator[Condition]:
         """Why it waits, and why it was stopped; nothing while Kueue is not done with it."""
         reserved = condition(workload, "QuotaReserved")
         message = reserved.get("message", "")
@@ -50,5 +50,5 @@ class Words:
         return Condition(name, body["type"], body["status"], body.get("reason", ""), self.say(body.get("message", "")))
 
 
-def _name(jobs: Jobs, number: int) -> str:
+def _name(jobs: JobGroup, number: int) -> str:
     return f"{jobs.team}/{job.name(jobs, number)}"

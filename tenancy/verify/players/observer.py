@@ -1,4 +1,4 @@
-"""What a run sees of its jobs, queues and nodes: one watch of each kind for all replicas.
+"""What a run sees of its jobs, queues and nodes: one watch of each kind for all sandboxes.
 
 A stop is counted by Kueue itself (`status.schedulingStats.evictions`): a condition would be gone again once the job is
 admitted anew, and two stops between two looks would be one.
@@ -43,7 +43,7 @@ class _Kind:
 
 
 class Observer:
-    """Open from the first replica of a run to its last. Every question is answered from memory."""
+    """Open from the first sandbox of a run to its last. Every question is answered from memory."""
 
     def __init__(self, client: Client, run: str, prefix: str) -> None:
         """`prefix` is that of the run's namespaces: a Workload does not carry its job's labels."""

@@ -1,6 +1,6 @@
 """What a check is played on: copies of the agreement's live objects, with names, namespaces and (simulated) nodes of their own.
 
-`kueue`, `kai` and `kubevirt` have a replica each; `play` knows only this protocol.
+`kueue`, `kai` and `kubevirt` have a sandbox each; `play` knows only this protocol.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import Protocol
 
 from ...objects import identity
-from ..checks.model import Jobs
+from ..checks.model import JobGroup
 from ..evidence.model import Condition
 
 RUN_LABEL = identity.RUN_LABEL  # on every object of a run, cluster-scoped ones and nodes too: the run's name
-CHECK_LABEL = "tenancy.dev/verify-check"  # the replica's number in its run
+CHECK_LABEL = "tenancy.dev/verify-check"  # the sandbox's number in its run
 
 
 class Phase(StrEnum):
@@ -45,14 +45,14 @@ class Refused(Exception):
     """The API server took a job not at all; the text is its message."""
 
 
-class Replica(Protocol):
+class Sandbox(Protocol):
     """Open, used by one check from one thread, closed whatever happened."""
 
     def open(self) -> None:
         """Makes the copies and waits until they can be used. Raises NotRunnable where the cluster lacks what the check needs, and
         NotKept where the agreement's objects are not there or of no use."""
 
-    def submit(self, jobs: Jobs) -> None:
+    def submit(self, jobs: JobGroup) -> None:
         """Raises Refused."""
 
     def remove(self, name: str) -> None:

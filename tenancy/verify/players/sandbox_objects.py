@@ -18,7 +18,7 @@ from typing import Any
 from ...agreement.hardware import HOSTNAME
 from ...objects.identity import RUN_PREFIX
 from ...objects.kueue import API_VERSION
-from .live_objects import KWOK, Originals
+from .live_objects import KWOK, LiveObjects
 from .sandbox import CHECK_LABEL, RUN_LABEL
 
 NODE_LABEL = "tenancy.dev/verify-node"  # what a copied flavor selects where its original selects nothing
@@ -33,10 +33,10 @@ def run_prefix(run: str) -> str:
 
 
 @dataclass(frozen=True)
-class Copies:
-    """The copies of one replica: of these flavors' nodes, in the run of this name."""
+class SandboxObjects:
+    """The copies of one sandbox: of these flavors' nodes, in the run of this name."""
 
-    originals: Originals
+    live_objects: LiveObjects
     keys: frozenset[str]
     """Node labels by which the agreement finds nodes: those of its flavors, and the levels of its topologies."""
     flavors: tuple[str, ...]
@@ -63,7 +63,7 @@ class Copies:
         return _short(self.prefix + name.replace(".", "-"))
 
     def value(self, value: str) -> str:
-        """A label's value that no other replica and no other node has."""
+        """A label's value that no other sandbox and no other node has."""
         return _short(f"{value}.{self.mark}" if value else self.mark)
 
     def objects(self) -> list[Object]:
@@ -74,7 +74,7 @@ class Copies:
         keys = self._own_keys()
         taint = {"key": RUN_LABEL, "value": self.mark, "effect": "NoSchedule"}
         there = {
-            entry["metadata"]["name"]: entry for flavor in self.flavors for entry in self.originals.nodes_of(flavor)
+            entry["metadata"]["name"]: entry for flavor in self.flavors for entry in self.live_objects.nodes_of(flavor)
         }
         for original, item in there.items():
             name = self.short(original)
@@ -101,7 +101,7 @@ class Copies:
 
     def resource_flavors(self) -> Iterator[Object]:
         for name in self.flavors:
-            spec = dict(self.originals.flavors[name]["spec"])
+            spec = dict(self.live_objects.flavors[name]["spec"])
             toleration = {"key": RUN_LABEL, "operator": "Equal", "value": self.mark, "effect": "NoSchedule"}
             spec["nodeLabels"] = self.node_labels(name)
             spec["tolerations"] = [*(spec.get("tolerations") or ()), toleration]
@@ -109,18 +109,18 @@ class Copies:
 
     def node_labels(self, flavor: str) -> dict[str, str]:
         """Those of the copied flavor."""
-        labels = self.originals.flavors[flavor]["spec"].get("nodeLabels") or {}
+        labels = self.live_objects.flavors[flavor]["spec"].get("nodeLabels") or {}
         return {key: self.value(value) for key, value in labels.items()} or {NODE_LABEL: self.mark}
 
     def cohorts(self) -> Iterator[Object]:
         """Parents first."""
-        parents = {name: cohort["spec"].get("parentName") or "" for name, cohort in self.originals.cohorts.items()}
+        parents = {name: cohort["spec"].get("parentName") or "" for name, cohort in self.live_objects.cohorts.items()}
         for name in sorted(parents, key=lambda name: len(list(_up(name, parents)))):
-            spec = self._spec(self.originals.cohorts[name], "parentName")
+            spec = self._spec(self.live_objects.cohorts[name], "parentName")
             yield self._object("Cohort", name, spec)
 
     def queues(self) -> Iterator[Object]:
-        for name, queue in self.originals.queues.items():
+        for name, queue in self.live_objects.queues.items():
             yield self._object("ClusterQueue", name, self._spec(queue, "cohortName"))
 
     def _spec(self, body: Mapping[str, Any], above: str) -> Object:
@@ -140,7 +140,7 @@ class Copies:
 
     def _own_keys(self) -> frozenset[str]:
         """Labels by which some flavor or topology finds nodes."""
-        flavors = self.originals.flavors.values()
+        flavors = self.live_objects.flavors.values()
         return self.keys | {key for flavor in flavors for key in (flavor.get("spec") or {}).get("nodeLabels") or {}}
 
     def _object(self, kind: str, name: str, spec: Object) -> Object:
