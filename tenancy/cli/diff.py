@@ -15,7 +15,7 @@ from .where import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from ..agreement.plan import Plan
-    from ..review.diff import Difference, Standing
+    from ..review.diff import Difference, LiveImpact
 
 
 class FailOn(StrEnum):
@@ -41,8 +41,8 @@ Fail = Annotated[
     typer.Option(
         "--fail-on",
         metavar="WHAT",
-        help="Exit 1 on: change (anything), less (somebody has or may do less), refused (the cluster refuses a change of an "
-        "object), above (a team runs above its new guarantee). May be given again.",
+        help="Exit 1 on: change (anything), less (somebody has or may do less), refused (the cluster refuses to change an "
+        "object), above (a team runs above its new guarantee). Repeatable.",
     ),
 ]
 
@@ -70,7 +70,8 @@ def diff(
     live: Annotated[
         bool,
         typer.Option(
-            "--live", help="Also beside what runs: who is above, who would be stopped. The next three imply it."
+            "--live",
+            help="Also compare with the running jobs: who is above a new guarantee, which jobs would be preempted. The next three imply it.",
         ),
     ] = False,
     kubeconfig: Kubeconfig = None,
@@ -84,7 +85,7 @@ def diff(
     if sum((markdown, json and not owners, owners)) > 1:
         common.stop("--markdown, --json and --owners: give one of them (--owners --json together are fine)")
     if namespaces not in set(Namespaces):
-        common.stop(f"--namespaces {namespaces}: there are {' and '.join(Namespaces)}")
+        common.stop(f"--namespaces {namespaces}: choose {' or '.join(Namespaces)}")
     schedulers = chosen(scheduler)
     live = live or [kubeconfig, context, lab] != [None] * 3
     wanted = set(fail_on or ())
@@ -92,12 +93,12 @@ def diff(
         common.stop("--fail-on above: which cluster? add --live, --context, --kubeconfig or --lab")
     was, becomes = _plans(*revisions.pair(*_names(old, new, named)))
     difference = compare(was, becomes, schedulers, Namespaces(namespaces))
-    stands = _standing(was, becomes, schedulers, kubeconfig_of(kubeconfig, context, lab), context) if live else None
+    impact = _standing(was, becomes, schedulers, kubeconfig_of(kubeconfig, context, lab), context) if live else None
     if owners:
         _print_owners(difference, json)
     else:
-        _print(difference, stands, markdown=markdown, json=json, objects=objects)
-    if wanted & _is(difference, stands):
+        _print(difference, impact, markdown=markdown, json=json, objects=objects)
+    if wanted & _is(difference, impact):
         raise typer.Exit(NO)
 
 
@@ -113,7 +114,7 @@ def _plans(old: str, new: str) -> tuple[Plan, Plan]:
     from ..agreement.plan import make_plan
 
     if old == new == revisions.STDIN:
-        common.stop("- is one agreement: name the other one, too")
+        common.stop("- is one agreement: name the other one too")
     found = [revisions.loaded(entry) for entry in (old, new)]
     agreements = [loaded.agreement for loaded in found]
     for item in found:
@@ -127,11 +128,11 @@ def _plans(old: str, new: str) -> tuple[Plan, Plan]:
 
 def _standing(
     old: Plan, new: Plan, schedulers: list[Scheduler], kubeconfig: str | None, context: str | None
-) -> Standing:
+) -> LiveImpact:
     from ..cluster import clients, usage
     from ..cluster import connection as reach
     from ..review.diff import running
-    from ..review.diff.live_impact import standing
+    from ..review.diff.live_impact import live_impact
 
     try:
         client = clients.connect(kubeconfig, context)
@@ -139,24 +140,24 @@ def _standing(
         now = running.read(client, old, new, there)
     except (reach.Unreachable, usage.NotThere) as error:
         common.stop(str(error), WRONG_INPUT)
-    return standing(old, new, there, now.jobs, now.unlike, now.already, now.domains)
+    return live_impact(old, new, there, now.jobs, now.unlike, now.already, now.domains)
 
 
-def _print(difference: Difference, stands: Standing | None, *, markdown: bool, json: bool, objects: bool) -> None:
+def _print(difference: Difference, impact: LiveImpact | None, *, markdown: bool, json: bool, objects: bool) -> None:
     if json:
         from ..review.diff.data import as_json
 
-        common.print_json(as_json(difference, stands))
+        common.print_json(as_json(difference, impact))
     elif markdown:
         from ..review.diff.markdown import markdown as as_markdown
 
-        print(as_markdown(difference, stands), end="")
+        print(as_markdown(difference, impact), end="")
     else:
         import shutil
 
         from ..review.diff.text import text
 
-        print(text(difference, shutil.get_terminal_size((120, 24)).columns, stands, detail=objects), end="")
+        print(text(difference, shutil.get_terminal_size((120, 24)).columns, impact, detail=objects), end="")
 
 
 def _print_owners(difference: Difference, json: bool) -> None:
@@ -171,15 +172,17 @@ def _print_owners(difference: Difference, json: bool) -> None:
         print(group)
     for team, groups in found.items():
         if not groups:
-            print(f"{team}: its numbers change, and the agreement names no leads and no members of it", file=sys.stderr)
+            print(
+                f"{team}: its numbers change, but the agreement names no leads and no members for it", file=sys.stderr
+            )
 
 
-def _is(difference: Difference, stands: Standing | None) -> set[FailOn]:
+def _is(difference: Difference, impact: LiveImpact | None) -> set[FailOn]:
     """All that the difference is, of what can be asked for."""
     is_so = {
         FailOn.CHANGE: not difference.is_empty,
         FailOn.LESS: difference.is_less,
         FailOn.REFUSED: bool(difference.refused),
-        FailOn.ABOVE: stands is not None and (any(above.by_change for above in stands.above) or bool(stands.leaving)),
+        FailOn.ABOVE: impact is not None and (any(above.by_change for above in impact.above) or bool(impact.leaving)),
     }
     return {fail_on for fail_on, so in is_so.items() if so}

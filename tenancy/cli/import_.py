@@ -1,4 +1,4 @@
-"""`import`: what is on a cluster, or in files, as an agreement; and a list of all that it does not say."""
+"""`import`: the objects of a cluster or of files as an agreement, and a list of all that the agreement does not express."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .where import Context, Kubeconfig, Lab, kubeconfig_of
 
 if TYPE_CHECKING:
     from ..cluster.nodes import Node
-    from ..review.importing import Adoption, Object, Shape
+    from ..review.importing import Imported, Object, Shape
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -28,7 +28,7 @@ Nodes = Annotated[
     typer.Option(
         "--nodes",
         metavar="FLAVOR=NxU",
-        help="A flavor has N nodes of U units (GPUs, MIG slices or CPUs); may be given again. Default: as its nodes are.",
+        help="A flavor has N nodes with U units each (GPUs, MIG slices or CPUs). Repeatable. Default: read from the cluster's nodes.",
     ),
 ]
 
@@ -39,34 +39,36 @@ def adopt(
     context: Context = None,
     lab: Lab = None,
     cohort: Annotated[
-        str | None, typer.Option("--cohort", metavar="NAME", help="The root Cohort; default: the one of most queues.")
+        str | None,
+        typer.Option("--cohort", metavar="NAME", help="The root Cohort; default: the one with the most queues."),
     ] = None,
     nodes: Nodes = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the agreement there; default: print it.")
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the agreement to FILE; default: print it.")
     ] = None,
     pulumi: Annotated[
         Path | None,
         typer.Option(
-            "--pulumi", metavar="FILE", help="Also write what `pulumi import --file FILE` takes; needs --stack."
+            "--pulumi", metavar="FILE", help="Also write the input of `pulumi import --file FILE`; needs --stack."
         ),
     ] = None,
     stack: Annotated[
-        str | None, typer.Option("--stack", metavar="NAME", help="The stack that --pulumi is for, of ./Pulumi.yaml.")
+        str | None,
+        typer.Option(
+            "--stack", metavar="NAME", help="The stack that --pulumi is for (the project is that of ./Pulumi.yaml)."
+        ),
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the list, and the agreement, as JSON for a program to read.")
-    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the list and the agreement as JSON.")] = False,
 ) -> None:
-    """Write the agreement that existing Kueue or KAI queues keep, and list all that it cannot say and what becomes of it.
+    """Write the agreement that existing Kueue or KAI queues keep. List all that the agreement cannot express, and what happens to it.
 
-    Exit 0 when the agreement says all, 1 when something is in the list.
+    Exit 0 if the agreement expresses everything, 1 if the list has entries.
     """
     from ..cluster.connection import Unreachable
-    from ..review.importing import NothingThere, NotObjects, adopt
+    from ..review.importing import NothingThere, NotObjects, import_agreement
 
     if files and (given := [kubeconfig, context, lab]) != [None] * len(given):
-        common.stop("--kubeconfig, --context and --lab say which cluster: give them, or files")
+        common.stop("--kubeconfig, --context and --lab choose a cluster: give either these or files")
     if bool(pulumi) != bool(stack):
         common.stop("--pulumi FILE and --stack NAME go together: the file names the stack's provider")
     shapes = dict(map(_shape, nodes or ()))
@@ -78,17 +80,17 @@ def adopt(
             from ..review.importing import read as live
 
             objects, there, source = live.read(kubeconfig_of(kubeconfig, context, lab), context)
-        found = adopt(objects, source=source, cohort=cohort, shapes=shapes, nodes=there)
+        found = import_agreement(objects, source=source, cohort=cohort, shapes=shapes, nodes=there)
     except (NotObjects, NothingThere, Unreachable) as error:
         common.stop(str(error), WRONG_INPUT)
     if pulumi and stack:
         _write_records(found, pulumi, stack)
     _write(found, out, json)
-    if found.unsaid:
+    if found.not_expressed:
         raise typer.Exit(NO)
 
 
-def _write(found: Adoption, out: Path | None, json: bool) -> None:
+def _write(found: Imported, out: Path | None, json: bool) -> None:
     if out:
         try:
             out.write_text(found.text, encoding="utf-8")
@@ -102,7 +104,7 @@ def _write(found: Adoption, out: Path | None, json: bool) -> None:
     _tell(found)
 
 
-def _write_records(found: Adoption, file: Path, stack: str) -> None:
+def _write_records(found: Imported, file: Path, stack: str) -> None:
     import json
 
     from ..review.importing import records
@@ -126,24 +128,30 @@ def _project() -> str:
     return str(said.get("name") or "tenancy") if isinstance(said, dict) else "tenancy"
 
 
-def _tell(found: Adoption) -> None:
-    from ..review.importing import Fate, words
+def _tell(found: Imported) -> None:
+    from ..review.importing import Outcome, words
 
     def say(line: str) -> None:
         print(line, file=sys.stderr)
 
     if found.skipped:
-        say(f"not read, since no agreement says them: {words.skipped(found.skipped)}")
+        say(f"not read, because an agreement does not express these kinds: {words.skipped(found.skipped)}")
     if found.new:
-        say(f"new beside what is there: {', '.join(found.new)}")
-    if not found.unsaid:
-        say(f"the agreement says all of {len(found.given)} objects")
+        say(f"new objects: {', '.join(found.new)}")
+    if not found.not_expressed:
+        say(f"the agreement expresses everything in the {len(found.given)} objects")
         return
-    say(f"what the agreement does not say, and what becomes of it when it is adopted ({len(found.unsaid)}):")
-    for line in words.lines(found.unsaid):
+    say(
+        f"what the agreement does not express, and what happens to it when the agreement is applied ({len(found.not_expressed)}):"
+    )
+    for line in words.lines(found.not_expressed):
         say(f"  {line}")
-    if found.owners_unknown and any(difference.fate is Fate.KEPT and difference.path for difference in found.unsaid):
-        say("files do not say who wrote a field: what stays as it is goes after all where kubectl wrote it")
+    if found.owners_unknown and any(
+        difference.outcome is Outcome.KEEP and difference.path for difference in found.not_expressed
+    ):
+        say(
+            "files do not say who wrote a field: fields last written by kubectl will be removed, even if they are listed as kept"
+        )
 
 
 def _objects(name: str) -> Iterator[Object]:
@@ -185,5 +193,5 @@ def _shape(text: str) -> tuple[str, Shape]:
         and int(nodes)
         and int(units)
     ):
-        common.stop(f"--nodes {text}: write a flavor, its nodes and what one has, such as h100=4x8")
+        common.stop(f"--nodes {text}: write a flavor, its number of nodes and the units of one node, such as h100=4x8")
     return name, Shape(int(nodes), int(units), exact=True)

@@ -46,7 +46,7 @@ def render(
     from ..review import render as rendering
 
     if namespaces not in set(Namespaces):
-        common.stop(f"--namespaces {namespaces}: there are {' and '.join(Namespaces)}")
+        common.stop(f"--namespaces {namespaces}: choose {' or '.join(Namespaces)}")
     plan = common.plan_of(common.file_of(file, named))
     schedulers = chosen(scheduler)
     files = rendering.rendered(plan, Namespaces(namespaces), schedulers)
@@ -96,7 +96,7 @@ def _compare(out: Path, files: dict[str, str]) -> None:
             print(f"  … and {len(difference.lines) - MOST_LINES} more lines")
     if found:
         print(
-            f"{out} and the agreement disagree on {len(found)} of {len(files)} files; `tenancy render` without --check mends it"
+            f"{out} and the agreement disagree on {len(found)} of {len(files)} files; `tenancy render` without --check fixes it"
         )
         raise typer.Exit(NO)
     print(f"{out}: {len(files)} files agree")

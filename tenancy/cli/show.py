@@ -19,13 +19,12 @@ Svg = Annotated[
     typer.Option("--svg", metavar="FILE.svg|-", help="Draw the cohort tree as a picture; - is standard output."),
 ]
 Teams = Annotated[
-    list[str] | None, typer.Option("--team", metavar="NAME", help="Only this team; may be given again. Only the tree.")
+    list[str] | None,
+    typer.Option("--team", metavar="NAME", help="Show only the tree, with only this team. Repeatable."),
 ]
 Flavors = Annotated[
     list[str] | None,
-    typer.Option(
-        "--flavor", metavar="NAME", help="Only this flavor, for every team; may be given again. Only the tree."
-    ),
+    typer.Option("--flavor", metavar="NAME", help="Show only the tree, with only this flavor. Repeatable."),
 ]
 
 
@@ -59,7 +58,9 @@ def _draw(plan: Plan, teams: Collection[str], flavors: Collection[str], target: 
     from ..review.show.tree import cohort_tree
 
     if target != "-" and not target.endswith(".svg"):
-        common.stop(f"--svg: {target!r} is no picture's name; write one that ends in .svg, or - for standard output")
+        common.stop(
+            f"--svg: {target!r} is not the name of a picture; use one that ends in .svg, or - for standard output"
+        )
     picture = draw(cohort_tree(plan, teams, flavors))
     if target == "-":
         print(picture, end="")

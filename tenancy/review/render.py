@@ -86,7 +86,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 def _refusal(folder: Path, files: Mapping[str, str]) -> str | None:
     """Why the folder cannot be replaced whole; None when it can."""
     if folder.is_symlink():  # all that lead somewhere are resolved
-        return f"{folder} is a link that leads back to itself"
+        return f"{folder} is a symbolic link to itself"
     if folder.exists() and not folder.is_dir():
         return f"{folder} is a file; name a folder as --out"
     if folder.is_mount() or Path.cwd().is_relative_to(folder):

@@ -9,9 +9,9 @@ from ..agreement import Agreement
 from ..agreement.plan import make_plan
 from ..cluster.preflight import Found, Object, names
 from .diff.drift import drift
-from .diff.removed_queues import departures
+from .diff.removed_queues import removed_queues
 
-PROVIDERS_PATIENCE = "10m"  # the Kubernetes provider's own, where a stack says nothing
+PROVIDER_TIMEOUT = "10m"  # the Kubernetes provider's own, where a stack says nothing
 
 
 def warnings(
@@ -24,13 +24,13 @@ def warnings(
 ) -> Iterator[str]:
     """Sentences for the preview and for the update. `retain` and `timeout` are the stack's settings."""
     plan = make_plan(agreement)
-    by_hand = [said for name, value in found.by_hand(record).items() for said in drift(plan, value, found.there[name])]
-    if by_hand:
-        told = "\n  ".join(by_hand)
-        yield f"changed on the cluster by hand; `pulumi up` puts back what the agreement says:\n  {told}"
+    drifted = [said for name, value in found.by_hand(record).items() for said in drift(plan, value, found.there[name])]
+    if drifted:
+        told = "\n  ".join(drifted)
+        yield f"changed on the cluster by hand; `pulumi up` restores the values of the agreement:\n  {told}"
     for entry in found.held:
-        yield f"{entry}, so that none of its jobs starts; `pulumi up` leaves it so"
-    going, patience = found.going(record), timeout or PROVIDERS_PATIENCE
-    yield from departures(plan, going, found.there, retained=retain, patience=patience)
-    if left := found.left(record):
-        yield f"left by a killed update, removed by `pulumi up` (a Namespace: its label): {names(left)}"
+        yield f"{entry}, so none of its jobs starts; `pulumi up` keeps the hold"
+    to_delete, wait = found.going(record), timeout or PROVIDER_TIMEOUT
+    yield from removed_queues(plan, to_delete, found.there, retained=retain, timeout=wait)
+    if orphaned := found.left(record):
+        yield f"orphaned by a killed update; `pulumi up` removes them (of a Namespace only its label): {names(orphaned)}"

@@ -14,7 +14,7 @@ from tenancy.cli import app
 
 LESS = LAB.replace("guaranteed = 16", "guaranteed = 12")
 
-STORY = "4 GPUs are guaranteed to nobody any more and open to all: all from training.\n"
+STORY = "4 GPUs are no longer guaranteed to anybody and are open to all teams: all from training.\n"
 WITH_LEADS = LAB.replace("guaranteed = 16", 'leads = ["training-leads"]\nguaranteed = 16')
 
 

@@ -45,4 +45,4 @@ def test_what_tells_the_provider_how_to_write_is_nothing_that_an_agreement_would
     assert agreement
     objects = [written(entry) for entry in kueue.objects(make_plan(agreement))]
     assert all(WRITE_ANNOTATIONS.items() <= entry["metadata"]["annotations"].items() for entry in objects)
-    assert adopt(objects, source="a stack").unsaid == ()
+    assert adopt(objects, source="a stack").not_expressed == ()

@@ -275,9 +275,9 @@ def test_a_quota_below_what_is_used_and_another_department_stop_nobody(scene: Sc
     (tmp_path / "old.toml").write_text(BASE)
     (tmp_path / "new.toml").write_text(becomes)
     asked = ["diff", str(tmp_path / "old.toml"), str(tmp_path / "new.toml"), "--fail-on", "above"]
-    foretold = CliRunner().invoke(app, [*asked, "--kubeconfig", str(scene.folder.kubeconfig)])
-    assert foretold.exit_code == 1
-    assert "research uses 8 GPUs, 4 above its new guarantee of 4" in one_line(foretold.stdout)
+    predictable = CliRunner().invoke(app, [*asked, "--kubeconfig", str(scene.folder.kubeconfig)])
+    assert predictable.exit_code == 1
+    assert "research uses 8 GPUs, 4 above its new guarantee of 4" in one_line(predictable.stdout)
     scene.project.agree(becomes)
     scene.project.up().ok()
     scene.holds(becomes)
@@ -351,7 +351,8 @@ def test_a_flavor_with_another_name_forgets_the_jobs_that_run_on_it(scene: Scene
     scene.project.agree(renamed)
     told = one_line(scene.project.up().ok().said)
     assert (
-        "flavor gpu leaves the agreement, and jobs hold 4 nvidia.com/gpu of it: they run on and no queue counts" in told
+        "flavor gpu leaves the agreement, and jobs use 4 nvidia.com/gpu of it: they keep running and no queue counts"
+        in told
     )
     scene.holds(renamed)
     assert {name for name, uid in scene.uids().items() if before.get(name) != uid} == {"ResourceFlavor/h100"}

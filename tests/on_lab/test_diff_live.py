@@ -24,8 +24,8 @@ from tenancy.lab import lab
 from tenancy.lab.cluster import apply, kubectl
 from tenancy.objects import kai, kueue
 from tenancy.objects.schedulers import Scheduler
-from tenancy.review.diff import Standing, running
-from tenancy.review.diff.live_impact import standing
+from tenancy.review.diff import LiveImpact, running
+from tenancy.review.diff.live_impact import live_impact
 
 from .conftest import plan_of
 from .kai_jobs import Jobs
@@ -86,9 +86,9 @@ class Scene:
                 self.client.apply(LocalQueue.from_dict(spec), field_manager="test", force=True)
         return teams
 
-    def now(self, old: Plan, new: Plan, scheduler: Scheduler = Scheduler.KUEUE) -> Standing:
+    def now(self, old: Plan, new: Plan, scheduler: Scheduler = Scheduler.KUEUE) -> LiveImpact:
         read = running.read(self.client, old, new, scheduler)
-        return standing(old, new, scheduler, read.jobs, read.unlike, read.already)
+        return live_impact(old, new, scheduler, read.jobs, read.unlike, read.already)
 
     def diff(self, *arguments: str) -> tuple[int, str]:
         done = CliRunner().invoke(
@@ -162,8 +162,8 @@ def test_who_would_be_stopped_is_who_is_stopped_when_the_owner_asks(scene: Scene
     teams = scene.agree(BEFORE)
     jobs = fill(teams)
     old, new = teams.plan, plan_of(CHANGES[change])
-    foretold = scene.now(old, new)
-    assert not foretold.unlike and foretold.running == len(jobs)
+    predictable = scene.now(old, new)
+    assert not predictable.unlike and predictable.running == len(jobs)
     (tmp_path / "old.toml").write_text(BEFORE)
     (tmp_path / "new.toml").write_text(CHANGES[change])
     code, said = scene.diff(str(tmp_path / "old.toml"), str(tmp_path / "new.toml"), "--fail-on", "above")
@@ -174,7 +174,7 @@ def test_who_would_be_stopped_is_who_is_stopped_when_the_owner_asks(scene: Scene
     assert scene.now(old, new).already
     stays(teams, jobs)
 
-    for entry in scene.now(old, new).asks:  # one after the other: what each takes is foretold of what runs then
+    for entry in scene.now(old, new).asks:  # one after the other: what each takes is predictable of what runs then
         (now,) = [one for one in scene.now(old, new).asks if (one.team, one.prod) == (entry.team, entry.prod)]
         assert now.stopped and now.starts
         before = set(after.stopped())
@@ -182,7 +182,7 @@ def test_who_would_be_stopped_is_who_is_stopped_when_the_owner_asks(scene: Scene
         after.submit("a", name, wanted, "prod" if entry.prod else "default")
         after.runs(f"a/{name}", wanted.pods)
         assert set(after.stopped()) - before == set(map(str, now.stopped))
-    first = foretold.asks[0]
+    first = predictable.asks[0]
     assert set(map(str, first.stopped or ())) <= set(after.stopped())
 
 
@@ -223,7 +223,7 @@ def test_what_runs_on_kai_is_read_and_not_stopped_by_the_change(scene: Scene, tm
     (tmp_path / "old.toml").write_text(BEFORE)
     (tmp_path / "new.toml").write_text(GIVES)
     _, said = scene.diff(str(tmp_path / "old.toml"), str(tmp_path / "new.toml"), "--scheduler", "kai")
-    assert "c uses 32 GPUs, 24 above its new guarantee of 8" in said and "is not foretold here" in said
+    assert "c uses 32 GPUs, 24 above its new guarantee of 8" in said and "is not predictable here" in said
 
     pods = jobs.names("fills")
     apply(scene.kubeconfig, kai.objects(new))

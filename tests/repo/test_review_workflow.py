@@ -52,7 +52,7 @@ def run(folder: Path, name: str, **more: str) -> subprocess.CompletedProcess[str
 def test_the_difference_is_of_the_branch_that_it_goes_to(merge: Path) -> None:
     assert run(merge, "What changes").returncode == 0
     said = (merge / "diff.md").read_text()
-    assert "4 GPUs are guaranteed to nobody any more and open to all: all from training." in said
+    assert "4 GPUs are no longer guaranteed to anybody and are open to all teams: all from training." in said
     assert (merge / "summary.md").read_text() == said
 
 

@@ -13,7 +13,7 @@ from strategies import agreements, as_agreement
 
 from tenancy.agreement.plan import make_plan
 from tenancy.objects.schedulers import Scheduler
-from tenancy.review.diff import Difference, Fate, Limit, Party, compare
+from tenancy.review.diff import Action, Difference, Limit, Party, compare
 from tenancy.review.diff.facts import renamed
 from tenancy.review.diff.owners import owners
 from tenancy.review.diff.words import story
@@ -43,13 +43,13 @@ def test_the_change_of_venus_reads_as_a_person_would_tell_it() -> None:
     difference = compare(plan(VENUS.read_text()), plan(VENUS_LATER.read_text()))
     assert story(difference) == [
         "vcbIW is new and gets 128 GPUs: 80 from vcvGl, 48 from vcYVn.",
-        "All else is unchanged: 15 teams.",
+        "All other teams are unchanged: 15 teams.",
     ]
 
 
 def test_the_way_back_says_who_leaves_what_to_whom() -> None:
     difference = compare(plan(VENUS_LATER.read_text()), plan(VENUS.read_text()))
-    assert story(difference)[0] == "vcbIW is gone and leaves 128 GPUs: 80 to vcvGl, 48 to vcYVn."
+    assert story(difference)[0] == "vcbIW leaves the agreement and frees 128 GPUs: 80 to vcvGl, 48 to vcYVn."
 
 
 def test_every_change_of_the_real_quotas_is_told_with_all_who_give_and_get() -> None:
@@ -102,7 +102,7 @@ def test_what_is_lent_borrowed_and_set_aside_is_told_where_it_is_not_the_guarant
 
 def test_a_guarantee_that_takes_what_it_lends_along_is_told_once() -> None:
     assert told(change(("guaranteed = 8\nlendable = 8", "guaranteed = 4\nlendable = 4"))) == (
-        "4 GPUs are guaranteed to nobody any more and open to all: all from research. All else is unchanged: 2 teams."
+        "4 GPUs are no longer guaranteed to anybody and are open to all teams: all from research. All other teams are unchanged: 2 teams."
     )
 
 
@@ -115,7 +115,7 @@ def test_a_display_name_stands_beside_the_name_that_the_file_has() -> None:
 
 def test_new_nodes_pay_for_what_they_bring() -> None:
     difference = change(("nodes = 4", "nodes = 6"), ("guaranteed = 16", "guaranteed = 24"))
-    assert story(difference)[0] == "16 GPUs come with 2 new nodes: 8 to training, 8 to the free pool."
+    assert story(difference)[0] == "16 GPUs are added by 2 new nodes: 8 to training, 8 to the free pool."
 
 
 # --- who pays
@@ -252,7 +252,7 @@ def test_a_namespace_that_changes_hands_is_said_once() -> None:
 def test_a_team_by_another_name_is_recognised_and_told_as_two() -> None:
     difference = change(("[teams.research]", "[teams.science]"))
     assert renamed(difference.old, difference.new) == {"research": "science"}
-    assert story(difference)[0] == "science is new and gets 8 GPUs: all from research, which is gone."
+    assert story(difference)[0] == "science is new and gets 8 GPUs: all from research, which leaves the agreement."
 
 
 def test_two_teams_that_look_alike_are_no_rename() -> None:
@@ -264,30 +264,30 @@ def test_two_teams_that_look_alike_are_no_rename() -> None:
 # --- objects
 
 
-def fates(difference: Difference, group: str) -> dict[str, Fate]:
-    return {change.reference: change.fate for change in difference.objects[group]}
+def fates(difference: Difference, group: str) -> dict[str, Action]:
+    return {change.reference: change.action for change in difference.objects[group]}
 
 
 def test_a_team_that_gains_prod_gets_a_cohort_above_its_queue() -> None:
     difference = change(("guaranteed = 16", "guaranteed = 16\nprod = 4"))
     assert fates(difference, "kueue") == {
-        "Cohort/training": Fate.MADE,
-        "ClusterQueue/training-prod": Fate.MADE,
-        "ClusterQueue/training": Fate.CHANGED,
+        "Cohort/training": Action.CREATE,
+        "ClusterQueue/training-prod": Action.CREATE,
+        "ClusterQueue/training": Action.UPDATE,
     }
     (queue,) = [change for change in difference.objects["kueue"] if change.reference == "ClusterQueue/training"]
-    assert ("cohortName", "lab", "training") in queue.fields and "nothing is stopped" in queue.cost
+    assert ("cohortName", "lab", "training") in queue.fields and "no job is preempted" in queue.cost
 
 
 def test_a_queue_that_goes_says_what_it_waits_for() -> None:
     difference = change(("[teams.inference]\nguaranteed = 8\nlendable = 0\n", ""))
     (queue,) = [change for change in difference.objects["kueue"] if change.reference == "ClusterQueue/inference"]
-    assert queue.fate is Fate.DELETED and "last job has ended" in queue.cost
+    assert queue.action is Action.DELETE and "last job has ended" in queue.cost
 
 
 def test_levels_that_nobody_can_change_are_refused() -> None:
     difference = change(('"network.example.com/leaf", ', ""), of=PRODUCTION.read_text())
-    assert fates(difference, "kueue")["Topology/infiniband"] is Fate.REFUSED
+    assert fates(difference, "kueue")["Topology/infiniband"] is Action.REFUSED
     assert {change.reference for change in difference.refused} == {
         "Topology/infiniband",
         "Topology.kai.scheduler/infiniband",
@@ -296,29 +296,29 @@ def test_levels_that_nobody_can_change_are_refused() -> None:
 
 def test_a_priority_class_of_kubernetes_is_replaced_and_kueue_s_is_changed() -> None:
     difference = change(("prod-workload = 1000", "prod-workload = 2000"), of=PRODUCTION.read_text())
-    assert fates(difference, "kai") == {"PriorityClass/prod-workload": Fate.REPLACED}
-    assert fates(difference, "kueue") == {"WorkloadPriorityClass/prod-workload": Fate.CHANGED}
+    assert fates(difference, "kai") == {"PriorityClass/prod-workload": Action.REPLACE}
+    assert fates(difference, "kueue") == {"WorkloadPriorityClass/prod-workload": Action.UPDATE}
 
 
 def test_labels_of_a_flavor_are_fixed_only_with_a_topology() -> None:
     edit = ("gpus_per_node = 8\n", 'gpus_per_node = 8\nnode_labels = { x = "y" }\n')
-    assert fates(change(edit), "kueue")["ResourceFlavor/gpu"] is Fate.CHANGED
+    assert fates(change(edit), "kueue")["ResourceFlavor/gpu"] is Action.UPDATE
     packed = (
         LAB.replace("nodes = 4", 'nodes = 4\ntopology = "t"') + '[topologies.t]\nlevels = ["kubernetes.io/hostname"]\n'
     )
-    assert fates(change(edit, of=packed), "kueue")["ResourceFlavor/gpu"] is Fate.REFUSED
+    assert fates(change(edit, of=packed), "kueue")["ResourceFlavor/gpu"] is Action.REFUSED
 
 
 def test_a_namespace_that_changes_hands_has_its_local_queue_replaced() -> None:
     of = LAB.replace("lendable = 0", 'lendable = 0\nnamespaces = ["alice"]')
     difference = change(('lendable = 0\nnamespaces = ["alice"]', "lendable = 0"), ("guaranteed = 16", 'namespaces = ["alice"]\nguaranteed = 16'), of=of)  # fmt: skip
-    assert fates(difference, "access") == {"Namespace/alice": Fate.CHANGED, "LocalQueue/alice/default": Fate.REPLACED}
+    assert fates(difference, "access") == {"Namespace/alice": Action.UPDATE, "LocalQueue/alice/default": Action.REPLACE}
 
 
 def test_the_second_flavor_gives_every_kai_queue_another_name() -> None:
     difference = change(("[teams.training]\nguaranteed = 16\nlendable = 8", "[flavors.b]\nnodes = 1\ngpus_per_node = 8\n[teams.training]\nguaranteed = { gpu = 16 }\nlendable = { gpu = 8 }"), ("guaranteed = 8\nlendable = 8", "guaranteed = { gpu = 8 }"), ("guaranteed = 8\nlendable = 0", "guaranteed = { gpu = 8 }\nlendable = { gpu = 0 }"))  # fmt: skip
-    queues = {name: fate for name, fate in fates(difference, "kai").items() if name.startswith("Queue/")}
-    assert set(queues.values()) == {Fate.MADE, Fate.DELETED}
+    queues = {name: action for name, action in fates(difference, "kai").items() if name.startswith("Queue/")}
+    assert set(queues.values()) == {Action.CREATE, Action.DELETE}
 
 
 def test_only_the_scheduler_asked_for_is_compared() -> None:
@@ -342,3 +342,21 @@ def test_a_team_without_leads_is_asked_by_its_members_and_one_without_either_by_
     of = LAB.replace("guaranteed = 16", 'members = ["t"]\nguaranteed = 16')
     assert owners(change(("guaranteed = 16", "guaranteed = 12"), of=of)) == {"training": ("t",)}
     assert owners(change(("guaranteed = 16", "guaranteed = 12"))) == {"training": ()}
+
+
+@pytest.mark.parametrize(
+    ("key", "before", "after", "less"),
+    [
+        ("cpu_per_gpu", "9", "14", False),
+        ("cpu_per_gpu", "14", "9", True),
+        ("memory_per_gpu", '"64Gi"', '"128Gi"', False),
+        ("memory_per_gpu", '"2Ti"', '"128Gi"', True),
+    ],
+)
+def test_less_cpu_or_memory_with_each_unit_is_less(key: str, before: str, after: str, less: bool) -> None:
+    """By the amounts, not by the texts that a person reads: "9" comes after "14"."""
+    flavor = "[flavors.gpu]\n"
+    assert flavor in LAB
+    was, becomes = (plan(LAB.replace(flavor, f"{flavor}{key} = {amount}\n")) for amount in (before, after))
+    (fact,) = compare(was, becomes).facts
+    assert fact.less is less

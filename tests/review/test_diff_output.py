@@ -19,7 +19,7 @@ from tenancy.objects.schedulers import Scheduler
 from tenancy.quota.jobs import Job
 from tenancy.review.diff import compare
 from tenancy.review.diff.data import as_json
-from tenancy.review.diff.live_impact import standing
+from tenancy.review.diff.live_impact import live_impact
 from tenancy.review.diff.markdown import MARKER, MOST, escape, markdown
 from tenancy.review.diff.text import text
 
@@ -90,7 +90,7 @@ def test_a_table_stands_in_columns() -> None:
 def test_objects_are_counted_and_named_only_when_asked_for() -> None:
     difference = compare(plan(LAB), plan(LAB.replace("guaranteed = 16", "guaranteed = 8")))
     assert "ClusterQueue/training" not in text(difference, 100)
-    assert "ClusterQueue/training: changed" in text(difference, 100, detail=True)
+    assert "ClusterQueue/training: update" in text(difference, 100, detail=True)
 
 
 # --- Markdown
@@ -172,7 +172,7 @@ def test_no_change_is_a_comment_too() -> None:
 def test_data_is_json_with_all_that_the_text_says() -> None:
     old, new = plan(LAB), plan(LAB.replace("guaranteed = 16", "guaranteed = 8\nprod = 2"))
     job = Job("night", "train", "Job", "training", False, {"gpu": 12}, 0, datetime(2026, 1, 2, 3, 4, tzinfo=UTC))
-    made = json.loads(json.dumps(as_json(compare(old, new), standing(old, new, Scheduler.KUEUE, [job]))))
+    made = json.loads(json.dumps(as_json(compare(old, new), live_impact(old, new, Scheduler.KUEUE, [job]))))
     (row,) = [number for number in made["numbers"] if number["of_promise"]]
     assert (row["team"], row["before"]["guaranteed"], row["after"]["guaranteed"], row["less"]) == (
         "training",

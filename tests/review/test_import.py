@@ -20,7 +20,7 @@ from tenancy.objects.access import namespaces as access
 from tenancy.objects.configuration import chart_values
 from tenancy.objects.identity import reference
 from tenancy.objects.loading import load
-from tenancy.review import importing as adopt
+from tenancy.review import importing
 from tenancy.review.importing import NothingThere
 
 SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -38,7 +38,7 @@ def test_what_an_agreement_renders_is_read_as_it(builders: tuple[Any, ...], valu
     if not objects:  # KAI gets none for this agreement
         return
     found = read(objects)
-    assert found.unsaid == () and found.new == ()
+    assert found.not_expressed == () and found.new == ()
     again = [one for builder in builders for one in builder.objects(found.plan)]
     assert by_reference(again) == by_reference(objects)
 
@@ -52,7 +52,7 @@ def test_the_examples_are_read_as_they_are(file: str, builder: Any) -> None:
     assert agreement
     objects = list(builder.objects(make_plan(agreement)))
     found = read(objects)
-    assert found.unsaid == ()
+    assert found.not_expressed == ()
     assert by_reference(builder.objects(found.plan)) == by_reference(objects)
 
 
@@ -72,8 +72,8 @@ def test_sharing_namespaces_and_names_to_show_come_back() -> None:
     ]
     values = chart_values(made)
     assert values
-    found = read([*objects, *adopt.parse(values, "kueue-values.yaml")])
-    assert found.unsaid == ()
+    found = read([*objects, *importing.parse(values, "kueue-values.yaml")])
+    assert found.not_expressed == ()
     sharing = found.agreement.sharing
     assert sharing.policy == "fair" and sharing.usage and sharing.usage.half_life == 2 * 86400
     assert found.plan.team["training"].weight == 2500
@@ -86,7 +86,7 @@ def test_priorities_times_and_the_topology_of_hosts_come_back() -> None:
         text = text.replace(f"[flavors.{flavor}]", f"[flavors.{flavor}]\n#", 1)
     made = plan(text)
     found = read([*kueue.objects(made), *kai.objects(made)])
-    assert found.unsaid == ()
+    assert found.not_expressed == ()
     assert found.plan.priorities == made.priorities and found.plan.topologies == made.topologies
     assert found.agreement.sharing.reclaim_min_runtime == 60
     assert [flavor.topology for flavor in found.plan.flavors] == [flavor.topology for flavor in made.flavors]
@@ -183,12 +183,12 @@ def injured(draw: st.DrawFn) -> tuple[list[Any], int, Path]:
 def test_whatever_is_changed_is_rendered_or_listed(case: tuple[list[Any], int, Path]) -> None:
     objects, place, path = case
     try:
-        found = read([entry for one in objects for entry in adopt.parse(json.dumps(one), "a file")])
-    except (NothingThere, adopt.NotObjects):
+        found = read([entry for one in objects for entry in importing.parse(json.dumps(one), "a file")])
+    except (NothingThere, importing.NotObjects):
         return  # in words, and nothing is written
     one, name = objects[place], reference(objects[place])
     made = by_reference([*kueue.objects(found.plan), *kai.objects(found.plan)])
-    paths = [difference.path for difference in found.unsaid if difference.reference == name]
+    paths = [difference.path for difference in found.not_expressed if difference.reference == name]
     if "" in paths:
         return
     whole = path == ("spec",)

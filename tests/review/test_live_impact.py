@@ -12,7 +12,7 @@ from tenancy.objects.schedulers import Scheduler
 from tenancy.quota.jobs import Job
 from tenancy.review.diff import Ask, Limit
 from tenancy.review.diff.domains import largest_domains
-from tenancy.review.diff.live_impact import standing
+from tenancy.review.diff.live_impact import live_impact
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 # 32 GPUs, nobody keeps anything back.
@@ -30,7 +30,7 @@ def names(jobs: list[Job] | tuple[Job, ...] | None) -> list[str]:
 
 
 def ask(old: str, new: str, jobs: list[Job]) -> Ask:
-    (found,) = standing(plan(old), plan(new), Scheduler.KUEUE, jobs).asks
+    (found,) = live_impact(plan(old), plan(new), Scheduler.KUEUE, jobs).asks
     return found
 
 
@@ -39,27 +39,27 @@ def ask(old: str, new: str, jobs: list[Job]) -> Ask:
 
 def test_a_team_is_above_by_its_newest_jobs_of_the_lowest_priority() -> None:
     jobs = [job("c", 1), job("c", 2, priority=5), job("c", 3), job("c", 4)]
-    found = standing(plan(THREE), plan(THREE.replace("guaranteed = 16", "guaranteed = 8")), Scheduler.KUEUE, jobs)
+    found = live_impact(plan(THREE), plan(THREE.replace("guaranteed = 16", "guaranteed = 8")), Scheduler.KUEUE, jobs)
     (above,) = found.above
     assert (above.team, above.used, above.guaranteed, above.by_change) == ("c", 16, 8, True)
     assert names(above.jobs) == ["c/job-4", "c/job-3"]
 
 
 def test_who_borrowed_before_is_told_apart() -> None:
-    found = standing(plan(THREE), plan(THREE), Scheduler.KUEUE, [job("a", number) for number in range(4)])
+    found = live_impact(plan(THREE), plan(THREE), Scheduler.KUEUE, [job("a", number) for number in range(4)])
     assert [(above.team, above.by_change) for above in found.above] == [("a", False)]
 
 
 def test_jobs_of_a_team_that_goes_are_nobody_s_to_stop() -> None:
     new = THREE.replace("[teams.a]\nguaranteed = 8\n", "")
-    found = standing(plan(THREE), plan(new), Scheduler.KUEUE, [job("a", 1), job("b", 2)])
+    found = live_impact(plan(THREE), plan(new), Scheduler.KUEUE, [job("a", 1), job("b", 2)])
     assert names(found.leaving) == ["a/job-1"] and not found.above
 
 
 def test_a_prod_job_is_the_last_to_be_above() -> None:
     text = THREE.replace("guaranteed = 16", "guaranteed = 16\nprod = 4")
     jobs = [job("c", 1), job("c", 2, prod=True), job("c", 0)]
-    (above,) = standing(
+    (above,) = live_impact(
         plan(text), plan(text.replace("guaranteed = 16", "guaranteed = 8")), Scheduler.KUEUE, jobs
     ).above
     assert names(above.jobs) == ["c/job-1"]
@@ -114,7 +114,7 @@ def test_a_prod_slice_is_asked_for_in_its_own_queue() -> None:
         "guaranteed = 16", "guaranteed = 12"
     )
     jobs = [job("a", 0, 8), job("b", 1, 8), *(job("c", number) for number in range(2, 6))]
-    found = standing(plan(THREE), plan(new), Scheduler.KUEUE, jobs).asks
+    found = live_impact(plan(THREE), plan(new), Scheduler.KUEUE, jobs).asks
     assert [(ask.prod, ask.amount, names(ask.stopped)) for ask in found] == [(True, 4, ["c/job-5"])]
 
 
@@ -122,9 +122,9 @@ def test_kai_and_fair_sharing_are_not_foretold() -> None:
     new = LAB.replace("guaranteed = 16\nlendable = 8", "guaranteed = 8").replace(
         "[teams.inference]\nguaranteed = 8", "[teams.inference]\nguaranteed = 16"
     )
-    (found,) = standing(plan(LAB), plan(new), Scheduler.KAI, []).asks
+    (found,) = live_impact(plan(LAB), plan(new), Scheduler.KAI, []).asks
     assert found.stopped is None and found.starts
-    (found,) = standing(plan(LAB), plan(new + '[sharing]\npolicy = "fair"\n'), Scheduler.KUEUE, []).asks
+    (found,) = live_impact(plan(LAB), plan(new + '[sharing]\npolicy = "fair"\n'), Scheduler.KUEUE, []).asks
     assert found.stopped is None
 
 
@@ -162,9 +162,9 @@ def test_a_rack_that_a_team_can_no_longer_fill_is_named() -> None:
     domains = largest_domains(result, nodes)
     assert domains == {("gpu", "rack"): 24}
     less = plan(RACKS.replace("[teams.a]\nguaranteed = 24", "[teams.a]\nguaranteed = 20"))
-    found = standing(result, less, Scheduler.KUEUE, [], domains=domains).domains
+    found = live_impact(result, less, Scheduler.KUEUE, [], domains=domains).domains
     assert [(one.team, one.units, one.limit) for one in found] == [("a", 24, Limit.SURE)]
     never = plan(RACKS.replace("[teams.a]\nguaranteed = 24", "[teams.a]\nguaranteed = 20\nborrowable = 0"))
-    found = standing(result, never, Scheduler.KUEUE, [], domains=domains).domains
+    found = live_impact(result, never, Scheduler.KUEUE, [], domains=domains).domains
     assert [(one.team, one.units, one.limit) for one in found] == [("a", 24, Limit.EVER)]
-    assert not standing(result, result, Scheduler.KUEUE, [], domains=domains).domains
+    assert not live_impact(result, result, Scheduler.KUEUE, [], domains=domains).domains

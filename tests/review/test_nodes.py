@@ -309,7 +309,7 @@ def test_the_teams_that_are_short_are_named_with_how_much() -> None:
     """24 of 32 GPUs are guaranteed; with two of four nodes gone 8 of them cannot be kept."""
     report = after(lambda node: replace(node, cordoned=True), "gpu-0", "gpu-1")
     assert [str(finding) for _, _, finding in report.promises] == [
-        "flavors.gpu.nodes: 8 of 24 GPUs guaranteed cannot be kept at once: 16 are usable; mend what is named above, or agree on less",
+        "flavors.gpu.nodes: 8 of 24 GPUs guaranteed cannot be kept at once: 16 are usable; fix the problems above, or agree on less",
         "teams.training.guaranteed.gpu: short by up to 8 of 16 GPUs: 8 are left when all others use theirs, enough for its prod slice of 8 if its other jobs make room",
         "teams.research.guaranteed.gpu: short by up to 8 of 8 GPUs: nothing is left when all others use theirs",
     ]
@@ -320,7 +320,7 @@ def test_while_only_the_free_pool_is_gone_no_team_is_short() -> None:
     report = after(lambda node: replace(node, cordoned=True), "gpu-0")
     ((_, team, finding),) = report.promises
     assert team is None and finding.severity is Severity.ADVICE
-    assert finding.message == "every guarantee can be kept, the free pool is 0 in place of 8: 24 are usable"
+    assert finding.message == "every guarantee can be kept, the free pool is 0 instead of 8: 24 are usable"
 
 
 def test_a_flavor_beside_one_with_a_topology_is_counted_as_well() -> None:
@@ -334,11 +334,11 @@ def test_without_a_topology_quota_lends_what_is_not_there() -> None:
     del nodes["gpu-0"]
     ((_, team, finding),) = compare(flat, nodes.values()).promises
     assert team is None and finding.severity is Severity.ERROR
-    assert finding.message.endswith("but quota lends 8 that are not there, and a team can lack as many of its own")
-    assert finding.remedy == "mend what is named above, or write nodes = 3 until then"
+    assert finding.message.endswith("but quota lends 8 that are not there, and a team can miss as many of its own")
+    assert finding.remedy == "fix the problems above, or write nodes = 3 until then"
     del nodes["gpu-1"]
     assert (
-        "8 of 24 GPUs guaranteed cannot be kept at once: 16 are usable; 8 more while quota lends what is not there"
+        "8 of 24 GPUs guaranteed cannot be kept at once: 16 are usable; 8 more while quota lends units that are not there"
         in [finding.message for _, team, finding in compare(flat, nodes.values()).promises if not team]
     )
 

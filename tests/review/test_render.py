@@ -135,7 +135,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to("out")
-    with pytest.raises(RenderRefused, match="leads back to itself"):
+    with pytest.raises(RenderRefused, match="is a symbolic link to itself"):
         write(tmp_path / "out", ONE)
     assert (tmp_path / "out").is_symlink() and beside(tmp_path / "out") == []
 

@@ -136,8 +136,8 @@ def test_no_line_is_wider_than_the_terminal(file: Path | None, width: int) -> No
 def test_the_lab_in_80_cells() -> None:
     """`lines` as a person sees them; the numbers are those of the issue."""
     assert [line.rstrip() for line in text_of(plan(LAB), 80)][:6] == [
-        "                           guaran-  never  lend-         borrow-    can",
-        "                              teed   lent   able  prod      able  reach",
+        "                           guaran-     re-  lend-         borrow-    can",
+        "                              teed  served   able  prod      able  reach",
         "Cohort lab                      32     16     16     –               32",
         "├─ ClusterQueue training        16      8      8     –  no limit     24",
         "├─ ClusterQueue research         8      0      8     –  no limit     16",
@@ -149,7 +149,7 @@ def test_a_bar_is_to_scale_where_there_is_room() -> None:
     lines = text_of(plan(LAB), 160)
     (bar,) = (line.split()[-1] for line in lines if "training" in line)
     assert (bar.count("█"), bar.count("▓"), bar.count("┄")) == (12, 12, 12)  # 8, 8 and 8 of 32 on 48 cells
-    assert "█" in lines[-1] and "never lent" in lines[-1]
+    assert "█" in lines[-1] and "reserved" in lines[-1]
 
 
 def test_the_bar_of_a_prod_queue_is_its_slice_of_all_there_is() -> None:
@@ -244,7 +244,7 @@ def test_svg_to_a_file_is_the_same_picture() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--svg", "tenancy.toml"), "--svg: 'tenancy.toml' is no picture's name; write one that ends in .svg"),
+        (("--svg", "tenancy.toml"), "--svg: 'tenancy.toml' is not the name of a picture; use one that ends in .svg"),
         (("--svg", "no/where.svg"), "--svg: no/where.svg: cannot be written: No such file or directory"),
         (("--svg", "-", "--json"), "--svg and --json: give one of them"),
         (("--team", "trainign"), "--team: 'trainign' is no team of this agreement; did you mean 'training'?"),

@@ -33,7 +33,7 @@ PARTS = ("reserved", "lendable", "pool", "reach", "prod")
 
 @dataclass(frozen=True)
 class Box:
-    """Where something stands, for a message that says what it is."""
+    """Where something impact, for a message that says what it is."""
 
     what: str
     left: float
@@ -231,7 +231,7 @@ def test_a_long_picture_repeats_its_captions() -> None:
 
 
 def test_the_lab_by_hand() -> None:
-    """The numbers of the issue: training's bar is 8 never lent, 8 lendable, 8 to borrow, of 32."""
+    """The numbers of the issue: training's bar is 8 reserved, 8 lendable, 8 to borrow, of 32."""
     svg, root = svg_of(plan(LAB))
     (group,) = (group for group, node in cards(svg, root) if node.name == "training")
     (track,) = map(rect, of_class(group, "track"))
@@ -266,9 +266,9 @@ def test_a_row_says_in_words_what_it_shows() -> None:
     svg, root = svg_of(plan_of(FILES[-1]))
     (group,) = (group for group, node in cards(svg, root) if (node.role, node.name) == ("team", "asr"))
     assert [row[0].text for row, _ in rows(group, next(node for _, node in root.walk() if node.name == "asr"))] == [
-        "asr: 64 GPUs of h100 guaranteed (0 never lent, 64 lendable, 16 of them prod), borrows without limit, can reach 128",
-        "asr: 128 GPUs of hgx-h100 guaranteed (32 never lent, 96 lendable), borrows without limit, can reach 512",
-        "asr: 56 slices of a100-80-10gb guaranteed (0 never lent, 56 lendable), borrows without limit, can reach 112",
+        "asr: 64 GPUs of h100 guaranteed (0 reserved, 64 lendable, 16 of them prod), borrows without limit, can reach 128",
+        "asr: 128 GPUs of hgx-h100 guaranteed (32 reserved, 96 lendable), borrows without limit, can reach 512",
+        "asr: 56 slices of a100-80-10gb guaranteed (0 reserved, 56 lendable), borrows without limit, can reach 112",
     ]
 
 

@@ -14,7 +14,7 @@ from tenancy.objects import kai
 from tenancy.objects.identity import reference
 from tenancy.objects.loading import loads
 from tenancy.review.diff.drift import drift
-from tenancy.review.diff.removed_queues import departures
+from tenancy.review.diff.removed_queues import removed_queues
 from tenancy.review.update_warnings import warnings
 
 TEXT = (
@@ -137,13 +137,13 @@ def queue(name: str, jobs: int, flavor: str = "gpu", **totals: str) -> dict[str,
 
 def told(*bodies: dict[str, Any], retained: bool = False) -> list[str]:
     going = {reference(body): body for body in bodies}
-    return list(departures(plan(TEXT), going, going, retained=retained, patience="10m"))
+    return list(removed_queues(plan(TEXT), going, going, retained=retained, timeout="10m"))
 
 
 def test_jobs_of_a_team_that_goes_are_counted_with_what_they_hold() -> None:
     (said,) = told(queue("old", 2, **{"cpu": "64", "memory": "1Ti", "nvidia.com/gpu": "8"}))
     assert said.startswith(
-        "old leaves the agreement, and 2 of its jobs run, on 8 GPUs: they run on, ClusterQueue/old takes"
+        "old leaves the agreement, and 2 of its jobs run, on 8 GPUs: they keep running, ClusterQueue/old admits"
     )
     assert "waits 10m" in said
     assert """kubectl patch clusterqueue old --type=merge --patch '{"spec":{"stopPolicy":"HoldAndDrain"}}'""" in said
@@ -165,7 +165,7 @@ def test_a_queue_without_jobs_is_nothing_to_tell() -> None:
 
 def test_where_the_stack_retains_the_queue_stays() -> None:
     (said,) = told(queue("old", 2), retained=True)
-    assert "stays on the cluster with its quota (tenancy:retain) and takes new jobs" in said
+    assert "stays on the cluster with its quota (tenancy:retain) and still admits new jobs" in said
     assert "waits" not in said
 
 
@@ -173,16 +173,18 @@ def test_a_flavor_goes_under_jobs_of_queues_that_stay() -> None:
     def gone(*queues: dict[str, Any]) -> list[str]:
         flavor = {**queue("a100", 0), "kind": "ResourceFlavor"}
         there = {reference(queue): queue for queue in (flavor, *queues)}
-        return list(departures(plan(TEXT), {"ResourceFlavor/a100": flavor}, there, retained=False, patience="1m"))
+        return list(removed_queues(plan(TEXT), {"ResourceFlavor/a100": flavor}, there, retained=False, timeout="1m"))
 
     (said,) = gone(
         queue("a", 1, "a100", **{"cpu": "64", "memory": "1Ti", "nvidia.com/gpu": "8"}),
         queue("b", 1, "a100", **{"cpu": "64", "nvidia.com/gpu": "1k"}),
         queue("c", 1, "other", **{"nvidia.com/gpu": "8"}),
     )
-    assert said.startswith("flavor a100 leaves the agreement, and jobs hold 1008 nvidia.com/gpu of it: they run on")
+    assert said.startswith(
+        "flavor a100 leaves the agreement, and jobs use 1008 nvidia.com/gpu of it: they keep running"
+    )
     (said,) = gone(queue("a", 1, "a100", cpu="1500m", memory="1Ti"))
-    assert "jobs hold 1500m cpu of it" in said
+    assert "jobs use 1500m cpu of it" in said
     assert gone(queue("a", 1, "other", cpu="1")) == gone(queue("a", 0, "a100", cpu="0")) == []
 
 
@@ -205,8 +207,7 @@ def test_each_warning_is_said_once_and_only_where_there_is_something() -> None:
     by_hand, held, going, left = warnings(found, record, agreement, timeout="3m")
     assert by_hand.splitlines()[1:] == [f"  training: guaranteed 16 → 4 GPUs ({name})"]
     assert (
-        held
-        == "ClusterQueue/a: held by hand (stopPolicy Hold), so that none of its jobs starts; `pulumi up` leaves it so"
+        held == "ClusterQueue/a: held by hand (stopPolicy Hold), so none of its jobs starts; `pulumi up` keeps the hold"
     )
     assert going.startswith("old leaves the agreement") and "waits 3m" in going
     assert left.endswith("Cohort/left")

@@ -1,6 +1,6 @@
 """Two agreements compared: what changes for whom, who pays, what becomes impossible, and what it does to a cluster.
 
-`numbers`, `balance`, `gangs`, `facts`, `kept` and `objects` each find one part of a `Difference`; `standing` holds it against what
+`numbers`, `balance`, `gangs`, `facts`, `fidelity_changes` and `objects` each find one part of a `Difference`; `live_impact` holds it against what
 runs; `report` says it in words, which `text` and `markdown` set, and `data` as plain data.
 """
 
@@ -14,33 +14,33 @@ from ...objects.schedulers import Scheduler
 from ...quota.jobs import Job
 from .balance import Balance, Party, Side, balances
 from .facts import Fact, facts
+from .fidelity_changes import fidelity_changes
 from .gangs import Gang, Limit, LostLevel, lost_levels, smaller
-from .kept import kept
-from .live_impact import Above, Ask, Standing, standing
-from .model import Difference, Kept
+from .live_impact import Above, Ask, LiveImpact, live_impact
+from .model import Difference, FidelityChange
 from .numbers import Numbers, Row, rows
-from .objects import Fate, ObjectChange, object_changes
+from .objects import Action, ObjectChange, object_changes
 
 __all__ = [
     "Above",
+    "Action",
     "Ask",
     "Balance",
     "Difference",
     "Fact",
-    "Fate",
+    "FidelityChange",
     "Gang",
     "Job",
-    "Kept",
     "Limit",
+    "LiveImpact",
     "LostLevel",
     "Numbers",
     "ObjectChange",
     "Party",
     "Row",
     "Side",
-    "Standing",
     "compare",
-    "standing",
+    "live_impact",
 ]
 
 ALL = (Scheduler.KUEUE, Scheduler.KAI)
@@ -58,6 +58,6 @@ def compare(
         gangs=tuple(smaller(old, new, schedulers)),
         lost_levels=tuple(lost_levels(old, new)),
         facts=tuple(facts(old, new)),
-        kept=tuple(kept(old, new, schedulers)),
+        kept=tuple(fidelity_changes(old, new, schedulers)),
         objects=object_changes(old, new, schedulers, namespaces),
     )

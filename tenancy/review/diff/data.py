@@ -6,12 +6,13 @@ from dataclasses import asdict
 from typing import Any
 
 from ...quota.jobs import Job
-from .live_impact import Standing
+from .live_impact import LiveImpact
 from .model import Difference
+from .objects import FATES
 from .words import story
 
 
-def as_json(difference: Difference, stands: Standing | None = None) -> dict[str, Any]:
+def as_json(difference: Difference, impact: LiveImpact | None = None) -> dict[str, Any]:
     made = {
         "cluster": difference.new.cluster,
         "changes": not difference.is_empty,
@@ -38,7 +39,8 @@ def as_json(difference: Difference, stands: Standing | None = None) -> dict[str,
             name: [
                 {
                     "object": change.reference,
-                    "fate": change.fate,
+                    "action": change.action.value,
+                    "fate": FATES[change.action],
                     "fields": [
                         {"field": where, "before": was, "after": becomes} for where, was, becomes in change.fields
                     ],
@@ -49,15 +51,15 @@ def as_json(difference: Difference, stands: Standing | None = None) -> dict[str,
             for name, changes in difference.objects.items()
         },
     }
-    return made | ({"live": _standing(stands)} if stands else {})
+    return made | ({"live": _standing(impact)} if impact else {})
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
+def _standing(impact: LiveImpact) -> dict[str, Any]:
     return {
-        "scheduler": standing.scheduler,
-        "running": standing.running,
-        "holds_new": standing.already,
-        "unlike_old": list(standing.unlike),
+        "scheduler": impact.scheduler,
+        "running": impact.running,
+        "holds_new": impact.already,
+        "unlike_old": list(impact.unlike),
         "above": [
             {
                 "team": one.team,
@@ -67,7 +69,7 @@ def _standing(standing: Standing) -> dict[str, Any]:
                 "by_change": one.by_change,
                 "jobs": [_job(job) for job in one.jobs],
             }
-            for one in standing.above
+            for one in impact.above
         ],
         "asks": [
             {
@@ -78,10 +80,10 @@ def _standing(standing: Standing) -> dict[str, Any]:
                 "starts": one.starts,
                 "stopped": None if one.stopped is None else [_job(job) for job in one.stopped],
             }
-            for one in standing.asks
+            for one in impact.asks
         ],
-        "leaving": [_job(job) for job in standing.leaving],
-        "domains": [asdict(one) for one in standing.domains],
+        "leaving": [_job(job) for job in impact.leaving],
+        "domains": [asdict(one) for one in impact.domains],
     }
 
 

@@ -45,13 +45,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class _Says:
-    """One thing that is said of each of a kind. `list`: it is a list, or a table as `key = value` texts."""
+    """One thing that is said of each of a kind. `list`: it is a list, or a table as `key = value` texts. `less` compares the values
+    themselves, `text` writes one."""
 
     what: str
     of: Callable[[Any], Any]
     note: str = ""
     list: bool = False
     less: Callable[[Any, Any], bool] = lambda before, after: False
+    text: Callable[[Any], str] = str
 
 
 def facts(old: Plan, new: Plan) -> list[Fact]:
@@ -103,57 +105,66 @@ def _lower(before: int | str, after: int | str) -> bool:
 
 
 _CLUSTER = (
-    _Says("name", lambda entry: entry.cluster, "another cluster's agreement: every object is another one"),
+    _Says(
+        "name", lambda entry: entry.cluster, "this is the agreement of another cluster: every object is a different one"
+    ),
     _Says(
         "team_label",
         lambda entry: entry.team_label,
-        "namespaces that carry only the old label are no team's",
+        "a namespace with only the old label belongs to no team",
         less=lambda *_: True,
     ),
     _Says(
         "guarantee_on",
         lambda entry: entry.guarantee_on,
-        "where the guarantee of teams with prod stands; their numbers stay",
+        "this moves the guarantee of teams with prod to other objects; their numbers stay",
     ),
-    _Says("prod_priority", lambda entry: entry.prod_priority, "what a prod job gets that names none"),
+    _Says("prod_priority", lambda entry: entry.prod_priority, "a prod job that names no priority gets this one"),
 )
 _TOPOLOGY = (
-    _Says("levels", lambda entry: " > ".join(entry.levels), "nobody can change them on a cluster: give it a new name"),
+    _Says(
+        "levels",
+        lambda entry: " > ".join(entry.levels),
+        "a cluster lets nobody change the levels: give the topology a new name",
+    ),
 )
 _FLAVOR = (
     _Says(
         "counted in",
         lambda entry: entry.resource,
-        "its amounts are other units than before: compare none of them",
+        "its amounts have another unit than before, so they cannot be compared",
         less=lambda *_: True,
     ),
     _Says("nodes", lambda entry: entry.nodes),
     _Says("units per node", lambda entry: entry.units_per_node),
     _Says(
         "CPU with each",
-        lambda entry: milli_text(entry.cpu),
-        "a job that asks for more runs out of CPU quota first",
-        less=lambda a, b: b < a,
+        lambda entry: entry.cpu,
+        "a job that requests more runs out of CPU quota first",
+        less=lambda before, after: after < before,
+        text=milli_text,
     ),
     _Says(
         "memory with each",
-        lambda entry: bytes_text(entry.memory),
-        "a job that asks for more runs out of memory quota first",
+        lambda entry: entry.memory,
+        "a job that requests more runs out of memory quota first",
+        less=lambda before, after: after < before,
+        text=bytes_text,
     ),
     _Says(
         "node labels",
         lambda entry: _table(entry.node_labels),
-        "running jobs stay on their nodes; new ones go to nodes so labelled",
+        "running jobs stay on their nodes; new jobs go to nodes with these labels",
         True,
     ),
     _Says("taints", lambda entry: tuple(f"{t.key}={t.value}:{t.effect}" for t in entry.taints), "", True),
-    _Says("topology", lambda entry: entry.topology, "how its jobs are packed"),
+    _Says("topology", lambda entry: entry.topology, "this decides how its jobs are packed"),
 )
 _PRIORITY = (
     _Says(
         "value",
         lambda entry: entry,
-        "Kueue gives it to jobs that are there, too; on KAI they keep the old one",
+        "Kueue also gives the new value to existing jobs; on KAI they keep the old value",
     ),
 )
 _DEPARTMENT = (
@@ -161,7 +172,7 @@ _DEPARTMENT = (
     _Says("weight", lambda entry: f"{entry.weight / 1000:g}"),
 )
 _SHARING = (
-    _Says("policy", lambda entry: entry.policy, "who gets what is lent while several want it, for every team"),
+    _Says("policy", lambda entry: entry.policy, "this decides who gets lent capacity when several teams want it"),
     _Says("preemption_strategies", lambda entry: entry.preemption_strategies, "", True),
     _Says(
         "usage",
@@ -174,18 +185,28 @@ _SHARING = (
     _Says(
         "reclaim_min_runtime",
         lambda entry: _seconds(entry.reclaim_min_runtime),
-        "KAI only: how long an owner waits at most for what is lent",
+        "KAI only: the longest time that an owner waits for lent capacity",
     ),
 )
 _ACCESS = (
-    _Says("platform_groups", lambda entry: entry and entry.platform_groups, "who may write queues and flavors", True),
-    _Says("exempt_namespaces", lambda entry: entry and entry.exempt_namespaces, "no rule is for these", True),
+    _Says(
+        "platform_groups",
+        lambda entry: entry and entry.platform_groups,
+        "these groups may write queues and flavors",
+        True,
+    ),
+    _Says(
+        "exempt_namespaces",
+        lambda entry: entry and entry.exempt_namespaces,
+        "no access rule applies to these namespaces",
+        True,
+    ),
     _Says("default_cpu", lambda entry: entry and milli_text(entry.default_cpu)),
     _Says("default_memory", lambda entry: entry and bytes_text(entry.default_memory)),
 )
 _TEAM = (
     _Says("display_name", lambda entry: entry.display_name),
-    _Says("department", lambda entry: entry.department, "its queue moves; its jobs run on"),
+    _Says("department", lambda entry: entry.department, "its queue moves; its jobs keep running"),
     _Says("weight", lambda entry: f"{entry.weight / 1000:g}"),
     _Says(
         "highest priority its jobs may name",
@@ -222,8 +243,8 @@ def _kind(kind: str, old: Mapping[str, Any], new: Mapping[str, Any], says: Seque
 
 
 _GONE = {
-    "flavor": "jobs that run on it end there and count in nobody's quota; jobs that wait for it wait for ever",
-    "topology": "jobs that ask for a level of it wait for ever",
+    "flavor": "running jobs stay there until they end, and no quota counts them; jobs that wait for it will never start",
+    "topology": "jobs that ask for one of its levels will never start",
     "priority": "jobs that name it are refused",
 }
 
@@ -239,11 +260,8 @@ def _said(subject: str, old: Any, new: Any, says: Iterable[_Says]) -> Iterator[F
             texts = (", ".join(was), ", ".join(becomes))
             yield Fact(subject, sentence.what, *texts, sentence.note, bool(removed), added, removed)
         else:
-            yield Fact(subject, sentence.what, _text(before), _text(after), sentence.note, sentence.less(before, after))
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+            was_text, text = ("" if value is None else sentence.text(value) for value in (before, after))
+            yield Fact(subject, sentence.what, was_text, text, sentence.note, sentence.less(before, after))
 
 
 def _order(old: Plan, new: Plan) -> Iterator[Fact]:
@@ -256,24 +274,22 @@ def _order(old: Plan, new: Plan) -> Iterator[Fact]:
             "order",
             ", ".join(was),
             ", ".join(becomes),
-            "a job of Kueue's that may have several tries them so",
+            "a Kueue job that may use several flavors tries them in this order",
         )
 
 
 def _configuration(old: Plan, new: Plan) -> Iterator[Fact]:
     if configuration.needed(old) != configuration.needed(new):
-        note = (
-            "the values of its chart change (kueue-values.yaml), and it restarts; the objects alone do not switch this"
-        )
+        note = "the values of Kueue's chart change (kueue-values.yaml), and Kueue restarts; applying the objects is not enough"
         yield Fact("sharing", "Kueue's own Configuration", note=note)
 
 
 def _access(old: Plan, new: Plan) -> Iterator[Fact]:
     if (old.access is None) != (new.access is None):
         what = (
-            "begins: rights, quotas of namespaces and policies are written"
+            "begins: rights, namespace quotas and policies are created"
             if new.access
-            else "ends: rights and policies go"
+            else "ends: rights and policies are deleted"
         )
         yield Fact("access", what, less=True)
     yield from _said("access", old.access, new.access, _ACCESS)
@@ -284,14 +300,14 @@ def _teams(old: Plan, new: Plan) -> Iterator[Fact]:
     names, moved = renamed(old, new), moved_namespaces(old, new)
     for was, becomes in names.items():
         note = (
-            "a new name is a new team to the cluster: jobs that run end on the old one's quota, jobs that wait go to the new "
-            "queues; display_name changes what people read, and nothing else"
+            "to the cluster this is a new team: running jobs stay on the old team's quota until they end, pending jobs move to the new "
+            "queues; to change only the name that people read, change display_name"
         )
-        yield Fact(f"team {was}", f"looks like {becomes} by another name", note=note)
+        yield Fact(f"team {was}", f"seems to be renamed to {becomes}", note=note)
     for name, (was, becomes) in moved.items():
         if names.get(was) == becomes:
             continue
-        note = "jobs that run end on the old team's quota, jobs that wait go to the new team's queues"
+        note = "running jobs stay on the old team's quota until they end, pending jobs move to the new team's queues"
         yield Fact(f"namespace {name}", "team", was, becomes, note)
     for team in new.teams:
         if team.name not in old.team:
@@ -301,7 +317,7 @@ def _teams(old: Plan, new: Plan) -> Iterator[Fact]:
             [namespace for namespace in one.namespaces if namespace not in moved] for one in (old.team[team.name], team)
         )
         says = _Says(
-            "namespaces", lambda entry: entry, "jobs that wait in one that leaves wait on without a queue", True
+            "namespaces", lambda entry: entry, "pending jobs in a removed namespace have no queue any more", True
         )
         yield from _said(f"team {team.name}", was_there, is_there, (says,))
 

@@ -9,8 +9,8 @@ cluster says so: the job waits. Four limits count, in units of the flavor:
 - `pod`: what one node has. Nothing larger fits into one pod.
 
 KAI knows no lending limit, so a team's promise stands there in two queues, of which a job has one (`kai.amounts`): where that makes
-a limit smaller than Kueue's it is said for KAI by itself. A topology's domains are not in the agreement; a level that a flavor
-loses is.
+a limit smaller than Kueue's it is said for KAI by itself. The agreement does not have a topology's domains, but it has its levels: a level that a
+flavor loses is found here.
 """
 
 from __future__ import annotations

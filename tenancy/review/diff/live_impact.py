@@ -34,7 +34,7 @@ class Above:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A team that is guaranteed more than before asks at once for all that it lacks. `stopped` is None where that cannot be
-    foretold: by shares (KAI, fair sharing), or while jobs of `leaving` teams run, whose queues' quota counts until they end
+    predictable: by shares (KAI, fair sharing), or while jobs of `leaving` teams run, whose queues' quota counts until they end
     (seen on the lab: a job is admitted beyond the nodes). `starts` False: the amount would not start even so."""
 
     team: str
@@ -47,7 +47,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LiveImpact:
     """What runs beside the new agreement. `leaving`: jobs of teams that go; nobody stops them, they end by themselves. `unlike`:
     queues that are not on the cluster as the old agreement has them; `already`: all are as the new one has them. `domains`: of a
     topology, by the nodes that are there."""
@@ -62,7 +62,7 @@ class Standing:
     domains: tuple[LostDomain, ...] = ()
 
 
-def standing(
+def live_impact(
     old: Plan,
     new: Plan,
     scheduler: Scheduler,
@@ -70,9 +70,9 @@ def standing(
     unlike: Sequence[str] = (),
     already: bool = False,
     domains: Domains | None = None,
-) -> Standing:
+) -> LiveImpact:
     jobs = list(running)
-    return Standing(
+    return LiveImpact(
         scheduler=scheduler,
         running=len(jobs),
         above=tuple(_above(old, new, jobs)),
@@ -109,7 +109,7 @@ def _asks(old: Plan, new: Plan, scheduler: Scheduler, jobs: list[Job]) -> Iterat
     for flavor in new.flavors:
         stay = (job.team for job in jobs if job.team not in new.team and job.units.get(flavor.name))
         leaving = tuple(dict.fromkeys(stay))
-        foretold = by_quota and not leaving
+        predictable = by_quota and not leaving
         for team in new.teams:
             share = team.shares[flavor.name]
             if share.guaranteed <= guaranteed_to(old, team.name, flavor.name):
@@ -118,14 +118,14 @@ def _asks(old: Plan, new: Plan, scheduler: Scheduler, jobs: list[Job]) -> Iterat
                 own = [job for job in jobs if job.team == team.name and job.prod is prod]
                 if (amount := owned - _used(own, flavor.name)) <= 0:
                     continue
-                found = preempted_for(new, flavor.name, jobs, team.name, amount, prod) if foretold else None
+                found = preempted_for(new, flavor.name, jobs, team.name, amount, prod) if predictable else None
                 yield Ask(
                     team=team.name,
                     flavor=flavor.name,
                     amount=amount,
                     prod=prod,
-                    stopped=tuple(found or ()) if foretold else None,
-                    starts=found is not None or not foretold,
+                    stopped=tuple(found or ()) if predictable else None,
+                    starts=found is not None or not predictable,
                     leaving=leaving if by_quota else (),
                 )
 

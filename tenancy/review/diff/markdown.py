@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .live_impact import Standing
+from .live_impact import LiveImpact
 from .model import Difference
 from .report import Section, headline, sections
 
@@ -52,10 +52,10 @@ class _Block:
         )
 
 
-def markdown(difference: Difference, stands: Standing | None = None, most: int = MOST) -> str:
+def markdown(difference: Difference, impact: LiveImpact | None = None, most: int = MOST) -> str:
     """The whole comment, at most `most` bytes."""
     blocks = [_Block("", [], [f"- {escape(entry)}" for entry in headline(difference)], folded=False)]
-    blocks += [block for section in sections(difference, stands) for block in _blocks(section)]
+    blocks += [block for section in sections(difference, impact) for block in _blocks(section)]
     start = f"{MARKER}\n### The agreement of {escape(difference.new.cluster)}: what changes\n\n"
     room = most - _size(start) - sum(_size(block.text()) + _size("\n".join(block.head)) + NOTE for block in blocks)
     for most_lines in (IN_SIGHT, None):  # first what is in sight of every section, then the rest

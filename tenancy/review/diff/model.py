@@ -13,11 +13,11 @@ from .balance import Balance
 from .facts import Fact
 from .gangs import Gang, LostLevel
 from .numbers import Row
-from .objects import Fate, ObjectChange
+from .objects import Action, ObjectChange
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class FidelityChange:
     """A promise that a scheduler keeps in another way than before: for whom, how exactly, and how so."""
 
     scheduler: Scheduler
@@ -44,7 +44,7 @@ class Difference:
     gangs: tuple[Gang, ...]
     lost_levels: tuple[LostLevel, ...]
     facts: tuple[Fact, ...]
-    kept: tuple[Kept, ...]
+    kept: tuple[FidelityChange, ...]
     objects: Mapping[str, tuple[ObjectChange, ...]]
 
     @property
@@ -89,7 +89,7 @@ class Difference:
 
     @property
     def refused(self) -> tuple[ObjectChange, ...]:
-        return tuple(change for group in self.objects.values() for change in group if change.fate is Fate.REFUSED)
+        return tuple(change for group in self.objects.values() for change in group if change.action is Action.REFUSED)
 
     @cached_property
     def costly(self) -> tuple[ObjectChange, ...]:
@@ -98,5 +98,5 @@ class Difference:
             change
             for group in self.objects.values()
             for change in group
-            if change.fate in (Fate.REFUSED, Fate.REPLACED)
+            if change.action in (Action.REFUSED, Action.REPLACE)
         )

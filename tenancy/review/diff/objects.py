@@ -13,8 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from ...agreement.plan import Plan
-from ...objects import access, kai, kueue
-from ...objects import immutable as fixed
+from ...objects import access, immutable, kai, kueue
 from ...objects.access import Namespaces
 from ...objects.difference import ORDER, Item, Lists, differences
 from ...objects.identity import kind_of, reference
@@ -25,21 +24,31 @@ Field = tuple[str, str, str]
 """Where, what was there, what will be; empty where nothing was or will be."""
 
 
-class Fate(StrEnum):
-    """What becomes of an object."""
+class Action(StrEnum):
+    """What an update does with an object."""
 
-    MADE = "made"
-    CHANGED = "changed"
-    REPLACED = "replaced"
-    DELETED = "deleted"
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+    DELETE = "delete"
     REFUSED = "refused"
     """The cluster lets nobody make this change: another name is needed."""
+
+
+FATES: Mapping[Action, str] = {
+    Action.CREATE: "made",
+    Action.UPDATE: "changed",
+    Action.REPLACE: "replaced",
+    Action.DELETE: "deleted",
+    Action.REFUSED: "refused",
+}
+"""The same as `fate` in JSON, which programs read already."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
     reference: str
-    fate: Fate
+    action: Action
     fields: tuple[Field, ...] = ()
     cost: str = ""
 
@@ -65,55 +74,55 @@ def _changes(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[O
     was, becomes = ({reference(entry): entry for entry in objects} for objects in (old, new))
     for name, body in becomes.items():
         if name not in was:
-            yield ObjectChange(name, Fate.MADE)
+            yield ObjectChange(name, Action.CREATE)
         elif was[name] != body and (fields := tuple(differing(was[name], body))):
             yield _changed(name, was[name], body, fields)
     for name, body in was.items():
         if name not in becomes:
-            yield ObjectChange(name, Fate.DELETED, cost=_WHEN_DELETED.get(kind_of(body), ""))
+            yield ObjectChange(name, Action.DELETE, cost=_WHEN_DELETED.get(kind_of(body), ""))
 
 
 def _changed(name: str, was: Object, becomes: Object, fields: tuple[Field, ...]) -> ObjectChange:
     kind = kind_of(becomes)
-    if stuck := fixed.changed(was, becomes):
-        if fixed.is_replaced(becomes):
-            return ObjectChange(name, Fate.REPLACED, fields, _WHEN_REPLACED.get(kind, ""))
+    if stuck := immutable.changed(was, becomes):
+        if immutable.is_replaced(becomes):
+            return ObjectChange(name, Action.REPLACE, fields, _WHEN_REPLACED.get(kind, ""))
         cost = f"the cluster lets nobody change {', '.join(stuck)}: give the {kind} a new name in the agreement"
-        return ObjectChange(name, Fate.REFUSED, fields, cost)
+        return ObjectChange(name, Action.REFUSED, fields, cost)
     if kind == "Namespace":
-        return ObjectChange(name, Fate.CHANGED, fields)
+        return ObjectChange(name, Action.UPDATE, fields)
     costs = [
         cost for key, cost in _WHEN_CHANGED.get(kind, {}).items() if any(where.endswith(key) for where, *_ in fields)
     ]
-    return ObjectChange(name, Fate.CHANGED, fields, "; ".join(costs))
+    return ObjectChange(name, Action.UPDATE, fields, "; ".join(costs))
 
 
 _WHEN_DELETED = {
     # docs/namespaces.md, tests/on_lab/test_namespaces.py
-    "ClusterQueue": "Kueue keeps it until its last job has ended, and admits nothing to it meanwhile; until then its quota counts "
-    "beside what others are promised, so lower a team to 0 in an update before the one that it goes with",
-    "LocalQueue": "jobs that run go on, jobs that wait in it wait on",
-    "ResourceFlavor": "Kueue keeps it while a queue names it",
-    "Namespace": "its label goes; the namespace and all in it stay",
-    "Profile": "stays on the cluster, with its namespace",
+    "ClusterQueue": "Kueue keeps it until its last job has ended, and admits no new job to it; until then its quota is counted in addition "
+    "to the other teams' quota, so lower the team to 0 in an earlier update",
+    "LocalQueue": "running jobs keep running, pending jobs stay pending",
+    "ResourceFlavor": "Kueue keeps it as long as a queue names it",
+    "Namespace": "only its label is removed; the namespace and everything in it stay",
+    "Profile": "it stays on the cluster, with its namespace",
     # docs/kai.md
-    "Queue": "jobs that run in it go on, uncounted; jobs that wait and name it wait for ever",
+    "Queue": "running jobs keep running, and no queue counts them; pending jobs that name it never start",
 }
 _WHEN_REPLACED = {
-    "LocalQueue": "jobs that run end on the old queue's quota, jobs that wait go to the new one's",
-    "PriorityClass": "pods that are there keep the old value; until the new one is there, pods that name it are refused",
+    "LocalQueue": "running jobs stay on the old queue's quota until they end, pending jobs move to the new queue",
+    "PriorityClass": "existing pods keep the old value; until the new PriorityClass exists, new pods that name it are refused",
 }
 _WHEN_CHANGED: Mapping[str, Mapping[str, str]] = {
     "ClusterQueue": {
-        "cohortName": "moves to another Cohort with all that runs in it; nothing is stopped",
-        "namespaceSelector.matchLabels": "takes jobs only from namespaces with the new label",
+        "cohortName": "it moves to another Cohort with all its running jobs; no job is preempted",
+        "namespaceSelector.matchLabels": "it accepts jobs only from namespaces with the new label",
     },
-    "Cohort": {"parentName": "moves with all that is below it; nothing is stopped"},
-    "WorkloadPriorityClass": {"value": "Kueue gives the new value to jobs that are there, too"},
+    "Cohort": {"parentName": "it moves with everything below it; no job is preempted"},
+    "WorkloadPriorityClass": {"value": "Kueue also gives the new value to existing jobs"},
     "PriorityClass": {
-        "value": "Kubernetes lets nobody change it: delete the PriorityClass first, or give it a new name"
+        "value": "Kubernetes lets nobody change the value: delete the PriorityClass first, or give it a new name"
     },
-    "Queue": {"parentQueue": "moves with all that runs in it"},
+    "Queue": {"parentQueue": "it moves with all its running jobs"},
 }
 
 

@@ -22,34 +22,34 @@ Object = Mapping[str, Any]
 DRAIN = 'kubectl patch clusterqueue {name} --type=merge --patch \'{{"spec":{{"stopPolicy":"HoldAndDrain"}}}}\''
 
 
-def departures(
-    plan: Plan, going: Mapping[str, Object], there: Mapping[str, Object], *, retained: bool, patience: str
+def removed_queues(
+    plan: Plan, to_delete: Mapping[str, Object], there: Mapping[str, Object], *, retained: bool, timeout: str
 ) -> Iterator[str]:
     """A sentence for each queue or flavor that goes and has jobs. `there`: all queues that the update changes or takes away.
-    `retained`: what goes stays on the cluster when it leaves the stack; `patience` is how long an update waits for one that does
+    `retained`: what goes stays on the cluster when it leaves the stack; `timeout` is how long an update waits for one that does
     not, as the stack says it (Pulumi goes by what it said when the object was last updated)."""
-    for body in going.values():
+    for body in to_delete.values():
         name = str(body["metadata"]["name"])
         if body["kind"] == "ClusterQueue" and (jobs := int((body.get("status") or {}).get("reservingWorkloads") or 0)):
             who = f"{_who(plan, name)} leaves the agreement, and {jobs} of its jobs run{_on(plan, body)}"
-            yield f"{who}: {_becomes(name, retained, patience)}"
+            yield f"{who}: {_becomes(name, retained, timeout)}"
         elif body["kind"] == "ResourceFlavor" and (held := _held(name, there)):
             yield (
-                f"flavor {name} leaves the agreement, and jobs hold {held} of it: they run on and no queue counts them, so a flavor "
-                "on the same nodes is given out as if they were free. Drain the queues first, or keep the name"
+                f"flavor {name} leaves the agreement, and jobs use {held} of it: they keep running and no queue counts them, so the quota of "
+                "another flavor on the same nodes is free although the nodes are full. Drain the queues first, or keep the name"
             )
 
 
-def _becomes(name: str, retained: bool, patience: str) -> str:
-    now = f"To stop them: {DRAIN.format(name=name)}"
+def _becomes(name: str, retained: bool, timeout: str) -> str:
+    now = f"To evict them: {DRAIN.format(name=name)}"
     if retained:
         return (
-            f"they run on, and ClusterQueue/{name} stays on the cluster with its quota (tenancy:retain) and takes new jobs. "
+            f"they keep running, and ClusterQueue/{name} stays on the cluster with its quota (tenancy:retain) and still admits new jobs. "
             f"{now}  Once it is empty: kubectl delete clusterqueue {name}"
         )
     return (
-        f"they run on, ClusterQueue/{name} takes no new ones and goes when the last has ended. `pulumi up` waits {patience} for "
-        f"that, then fails with `timed out`: nothing is lost, run it again when they have ended. {now}"
+        f"they keep running, ClusterQueue/{name} admits no new jobs and is deleted when the last job has ended. `pulumi up` waits "
+        f"{timeout} for that, then fails with `timed out`: nothing is lost, run it again when the jobs have ended. {now}"
     )
 
 

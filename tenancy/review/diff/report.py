@@ -17,10 +17,10 @@ from ...text.counts import some
 from .domains import LostDomain
 from .facts import NONE
 from .gangs import Gang, Limit, LostLevel
-from .live_impact import Above, Ask, Standing
-from .model import Difference, Kept
+from .live_impact import Above, Ask, LiveImpact
+from .model import Difference, FidelityChange
 from .numbers import Numbers, Row
-from .objects import Fate, ObjectChange
+from .objects import Action, ObjectChange
 from .words import Names, limit, listed, story
 
 T = TypeVar("T")
@@ -48,9 +48,9 @@ def headline(difference: Difference) -> list[str]:
     return story(difference)
 
 
-def sections(difference: Difference, stands: Standing | None = None) -> list[Section]:
+def sections(difference: Difference, impact: LiveImpact | None = None) -> list[Section]:
     """Those that have something to say."""
-    if difference.is_empty and stands is None:
+    if difference.is_empty and impact is None:
         return []
     names = Names(difference)
     made = [
@@ -62,8 +62,8 @@ def sections(difference: Difference, stands: Standing | None = None) -> list[Sec
         Section("How exactly promises are kept", tuple(map(_kept, difference.kept))),
         Section("On the cluster", tuple(_cluster(difference))),
     ]
-    if stands:
-        made.append(Section("What runs now", tuple(_standing(stands, names))))
+    if impact:
+        made.append(Section("What runs now", tuple(_standing(impact, names))))
     for name, changes in difference.objects.items():
         made.append(Section(f"Objects: {GROUPS[name]}", tuple(map(_object, _by_weight(changes))), detail=True))
     return [section for section in made if section.lines or section.table]
@@ -110,7 +110,7 @@ def _reached(rows: Iterable[Row], names: Names) -> Iterator[str]:
 
 def _impossible(difference: Difference, names: Names) -> Iterator[str]:
     if gone := [team for team in difference.old.team if names.is_gone(team)]:
-        yield f"{names.teams(gone)}: no job starts any more; those that run end by themselves."
+        yield f"{names.teams(gone)}: no new job starts; running jobs continue until they end."
     yield from _gangs(difference, names, Limit.POD, Limit.EVER, Limit.PROD)
     yield from map(_lost_level, difference.lost_levels)
 
@@ -129,7 +129,7 @@ def _gangs(difference: Difference, names: Names, *limits: Limit) -> Iterator[str
 def _gang(gang: Gang, names: Names) -> str:
     most, before = names.units(gang.flavor, gang.after), f"{gang.before:,}"
     sizes = listed([f"{size:,}" for size in gang.common[-3:]])
-    fitted = f"; a gang of {sizes} fitted and no longer does" if gang.common else ""
+    fitted = f"; a gang of {sizes} was possible and no longer is" if gang.common else ""
     match gang.limit:
         case Limit.POD:
             return f"no pod of more than {most} fits on a node (before {before})"
@@ -138,21 +138,21 @@ def _gang(gang: Gang, names: Names) -> str:
         case Limit.EVER:
             return f"no job of more than {most} can ever start (before {before}){fitted}"
         case Limit.PROD if gang.after == 0:
-            return f"no prod job of {gang.flavor} any more (before up to {before})"
+            return f"no prod job of {gang.flavor} can start any more (before up to {before})"
         case Limit.PROD:
-            return f"no prod job of more than {most} (before {before}){fitted}"
+            return f"no prod job of more than {most} can start (before {before}){fitted}"
         case _ if gang.after == 0:
             return f"no job of {gang.flavor} is within the guarantee (before up to {before}); it starts only while others lend"
         case _:
-            within = f"; a gang of {sizes} was within it" if gang.common else ""
+            within = f"; a gang of {sizes} was within the guarantee" if gang.common else ""
             return f"a job of more than {most} is beyond the guarantee (before {before}) and starts only while others lend{within}"
 
 
 def _lost_level(lost_level: LostLevel) -> str:
-    return f"A job that asks for one {lost_level.level} fits nowhere on {lost_level.flavor} any more: its nodes are no longer packed by that."
+    return f"A job that asks for one {lost_level.level} can no longer start on {lost_level.flavor}: the flavor lost that topology level."
 
 
-def _kept(kept: Kept) -> str:
+def _kept(kept: FidelityChange) -> str:
     for_whom = f" for {listed(list(kept.subjects))}" if kept.subjects else ""
     before = f"{kept.before} → " if kept.before else ""
     return f"{GROUPS[kept.scheduler]}: {kept.promise}{for_whom}: {before}{kept.after}: {kept.how}."
@@ -161,27 +161,36 @@ def _kept(kept: Kept) -> str:
 # --- the cluster
 
 
+_TO = {
+    Action.CREATE: "to create",
+    Action.UPDATE: "to update",
+    Action.REPLACE: "to replace",
+    Action.DELETE: "to delete",
+    Action.REFUSED: "refused",
+}
+
+
 def _cluster(difference: Difference) -> Iterator[str]:
     if not difference.objects:
         yield "No object changes."
         return
-    yield "The change itself stops no running job: a number that is lowered only lets owners take back what is theirs, when they ask."
+    yield "The change itself preempts no running job. When a guarantee is lowered, other teams can reclaim their capacity by submitting jobs."
     for name, changes in difference.objects.items():
-        count = Counter(change.fate for change in changes)
-        yield f"{GROUPS[name]}: {', '.join(f'{count[fate]:,} {fate}' for fate in Fate if count[fate])}."
+        count = Counter(change.action for change in changes)
+        yield f"{GROUPS[name]}: {', '.join(f'{count[action]:,} {_TO[action]}' for action in Action if count[action])}."
     for entry in difference.costly:
-        yield f"{entry.reference} is {entry.fate}: {entry.cost}."
-    told = (Fate.REFUSED, Fate.REPLACED)
+        yield f"{entry.reference}: {entry.action}: {entry.cost}."
+    told = (Action.REFUSED, Action.REPLACE)
     others = (
-        change for group in difference.objects.values() for change in group if change.cost and change.fate not in told
+        change for group in difference.objects.values() for change in group if change.cost and change.action not in told
     )
-    for (fate, cost), group in _grouped(others, lambda change: (change.fate, change.cost)).items():
-        yield f"{_some([change.reference for change in group])}: {fate}; {cost}."
+    for (action, cost), group in _grouped(others, lambda change: (change.action, change.cost)).items():
+        yield f"{_some([change.reference for change in group])}: {action}; {cost}."
 
 
 def _by_weight(changes: Iterable[ObjectChange]) -> list[ObjectChange]:
-    order = [Fate.REFUSED, Fate.REPLACED, Fate.DELETED, Fate.CHANGED, Fate.MADE]
-    return sorted(changes, key=lambda change: order.index(change.fate))
+    order = [Action.REFUSED, Action.REPLACE, Action.DELETE, Action.UPDATE, Action.CREATE]
+    return sorted(changes, key=lambda change: order.index(change.action))
 
 
 def _object(change: ObjectChange) -> str:
@@ -191,7 +200,7 @@ def _object(change: ObjectChange) -> str:
     ]
     if (more := len(change.fields) - MOST_FIELDS) > 0:
         fields.append(f"{more:,} more")
-    return f"{change.reference}: {change.fate}" + (f": {', '.join(fields)}" if fields else "")
+    return f"{change.reference}: {change.action}" + (f": {', '.join(fields)}" if fields else "")
 
 
 def _short(value: str) -> str:
@@ -202,62 +211,62 @@ def _short(value: str) -> str:
 # --- what runs
 
 
-def _standing(standing: Standing, names: Names) -> Iterator[str]:
-    if standing.already:
-        yield "The cluster holds the new agreement already."
-    elif standing.unlike:
-        yield f"The cluster does not hold the old agreement as it is: {_some(list(standing.unlike))} differ. What follows is of what runs there now."
-    by_change = [one for one in standing.above if one.by_change]
+def _standing(impact: LiveImpact, names: Names) -> Iterator[str]:
+    if impact.already:
+        yield "The cluster already has the new agreement."
+    elif impact.unlike:
+        yield f"The cluster differs from the old agreement: {_some(list(impact.unlike))}. The following lines are based on the jobs that run there now."
+    by_change = [one for one in impact.above if one.by_change]
     for above in by_change:
         yield _above(above, names)
-    if others := [one for one in standing.above if not one.by_change]:
+    if others := [one for one in impact.above if not one.by_change]:
         said = listed(
             [f"{names.team(one.team)} {names.units(one.flavor, one.used - one.guaranteed)}" for one in others]
         )
-        yield f"Borrowing before as after: {said}."
-    if standing.leaving:
-        teams = names.teams(dict.fromkeys(job.team for job in standing.leaving))
-        yield f"{teams} leaves {len(standing.leaving):,} running job{'s' * (len(standing.leaving) != 1)}, which nobody stops: {_jobs(standing.leaving)}."
-    for ask in standing.asks:
+        yield f"Borrowing both before and after the change: {said}."
+    if impact.leaving:
+        teams = names.teams(dict.fromkeys(job.team for job in impact.leaving))
+        yield f"{len(impact.leaving):,} running job{'s' * (len(impact.leaving) != 1)} of {teams}, which leaves the agreement, cannot be preempted: {_jobs(impact.leaving)}."
+    for ask in impact.asks:
         yield _ask(ask, names)
-    for lost in standing.domains:
+    for lost in impact.domains:
         yield _domain(lost, names)
-    if not (by_change or standing.leaving or any(ask.stopped for ask in standing.asks)):
-        yield f"Of {standing.running:,} running jobs none is above a new guarantee by this change."
+    if not (by_change or impact.leaving or any(ask.stopped for ask in impact.asks)):
+        yield f"This change puts none of the {impact.running:,} running jobs above a new guarantee."
 
 
 def _domain(lost_domain: LostDomain, names: Names) -> str:
     whole = f"a gang that fills one {lost_domain.level} ({names.units(lost_domain.flavor, lost_domain.units)})"
     if lost_domain.limit is Limit.EVER:
-        return f"{names.team(lost_domain.team)}: {whole} fitted and no longer does."
+        return f"{names.team(lost_domain.team)}: {whole} was possible and no longer is."
     return f"{names.team(lost_domain.team)}: {whole} was within the guarantee; now it starts only while others lend."
 
 
 def _above(above: Above, names: Names) -> str:
     return (
         f"{names.team(above.team)} uses {names.units(above.flavor, above.used)}, {above.used - above.guaranteed:,} above its new guarantee of "
-        f"{above.guaranteed:,}, by {_jobs(above.jobs, above.flavor)}. They run on until an owner asks."
+        f"{above.guaranteed:,}, by {_jobs(above.jobs, above.flavor)}. They keep running until an owner reclaims the capacity."
     )
 
 
 def _ask(ask: Ask, names: Names) -> str:
-    what = f"If {names.team(ask.team)}{' (prod)' if ask.prod else ''} asked now for the {names.units(ask.flavor, ask.amount)} it would have left, "
+    what = f"If {names.team(ask.team)}{' (prod)' if ask.prod else ''} requested its remaining {names.units(ask.flavor, ask.amount)} now, "
     if ask.leaving:
         return (
-            f"{what}nobody can say whom it would stop while jobs of {names.teams(ask.leaving)} run: until they end Kueue counts that "
+            f"{what}the preempted jobs cannot be predicted while jobs of {names.teams(ask.leaving)} run: until they end Kueue counts that "
             "queue's quota beside the new numbers, and may admit what no node has room for."
         )
     if ask.stopped is None:
-        return f"{what}who is stopped is decided by shares at that moment, and is not foretold here."
+        return f"{what}who is stopped is decided by shares at that moment, and is not predictable here."
     if not ask.starts:
         return f"{what}no job that may be stopped would make room for them at once."
     if not ask.stopped:
-        return f"{what}nobody would be stopped."
+        return f"{what}no job would be preempted."
     by_team = _grouped(ask.stopped, lambda job: job.team)
     whose = listed(
         [f"{len(jobs):,} of {names.team(team)} ({_sum(jobs, ask.flavor):,})" for team, jobs in by_team.items()]
     )
-    return f"{what}{len(ask.stopped):,} job{'s' * (len(ask.stopped) != 1)} would be stopped: {whose}: {_jobs(ask.stopped, ask.flavor)}."
+    return f"{what}{len(ask.stopped):,} job{'s' * (len(ask.stopped) != 1)} would be preempted: {whose}: {_jobs(ask.stopped, ask.flavor)}."
 
 
 def _jobs(jobs: Iterable[Job], flavor: str = "") -> str:

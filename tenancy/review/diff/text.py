@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from .live_impact import Standing
+from .live_impact import LiveImpact
 from .model import Difference
 from .report import Section, headline, sections
 
 GAP = 2
 
 
-def text(difference: Difference, width: int, stands: Standing | None = None, *, detail: bool = False) -> str:
+def text(difference: Difference, width: int, impact: LiveImpact | None = None, *, detail: bool = False) -> str:
     """`width` in cells; a table may be wider. Without `detail` the objects are only counted."""
     lines = [part for said in headline(difference) for part in _wrapped(said, width)]
-    for section in sections(difference, stands):
+    for section in sections(difference, impact):
         if detail or not section.detail:
             lines += ["", section.title, *_body(section, width)]
     return "\n".join(lines) + "\n"

@@ -49,7 +49,9 @@ class Names:
         was, becomes = (plan.flavor[flavor].nodes if flavor in plan.flavor else 0 for plan in (self._old, self._new))
         count = abs(becomes - was)
         return (
-            f"{count:,} {'new ' if becomes > was else ''}node{'s' * (count != 1)}" if count else "what its nodes have"
+            f"{count:,} {'new ' if becomes > was else ''}node{'s' * (count != 1)}"
+            if count
+            else "a change of its node size"
         )
 
 
@@ -76,7 +78,9 @@ def story(difference: Difference) -> list[str]:
         others = difference.facts or difference.kept or difference.reached
         teams = counts.counted(unchanged, "team")
         told.append(
-            f"{teams} {'is' if unchanged == 1 else 'are'} unchanged." if others else f"All else is unchanged: {teams}."
+            f"{teams} {'is' if unchanged == 1 else 'are'} unchanged."
+            if others
+            else f"All other teams are unchanged: {teams}."
         )
     return told
 
@@ -93,7 +97,7 @@ def _balance(balance: Balance, names: Names) -> str:
         _parties(sides, lambda who, amount: f"{who} {amount}", balance, names)
         for sides in (balance.takers, balance.givers)
     )
-    return f"{names.units(balance.flavor, balance.moved)} change hands: to {takers}; from {givers}."
+    return f"{names.units(balance.flavor, balance.moved)} move: to {takers}; from {givers}."
 
 
 def _taken(balance: Balance, taker: Side, names: Names) -> str:
@@ -106,9 +110,11 @@ def _taken(balance: Balance, taker: Side, names: Names) -> str:
         case Party.TEAM:
             return f"{names.team(taker.team)} gets {names.units(balance.flavor, taker.amount, 'more')}: {givers}."
         case Party.POOL:
-            return f"{names.units(balance.flavor, taker.amount)} are guaranteed to nobody any more and open to all: {givers}."
+            return f"{names.units(balance.flavor, taker.amount)} are no longer guaranteed to anybody and are open to all teams: {givers}."
         case _:
-            return f"{names.units(balance.flavor, taker.amount)} go with {names.hardware(balance.flavor)}: {givers}."
+            return (
+                f"{names.units(balance.flavor, taker.amount)} are lost with {names.hardware(balance.flavor)}: {givers}."
+            )
 
 
 def _given(balance: Balance, giver: Side, names: Names) -> str:
@@ -116,13 +122,13 @@ def _given(balance: Balance, giver: Side, names: Names) -> str:
     amount = names.units(balance.flavor, giver.amount)
     match giver.party:
         case Party.TEAM if names.is_gone(giver.team):
-            return f"{names.team(giver.team)} is gone and leaves {amount}: {takers}."
+            return f"{names.team(giver.team)} leaves the agreement and frees {amount}: {takers}."
         case Party.TEAM:
             return f"{names.team(giver.team)} gives {amount}: {takers}."
         case Party.POOL:
             return f"The free pool gives {amount}: {takers}."
         case _:
-            return f"{amount} come with {names.hardware(balance.flavor)}: {takers}."
+            return f"{amount} are added by {names.hardware(balance.flavor)}: {takers}."
 
 
 def _parties(sides: Sequence[Side], say: Callable[[str, str], str], balance: Balance, names: Names) -> str:
@@ -142,7 +148,7 @@ def _party(side: Side, flavor: str, names: Names) -> str:
         case Party.TEAM:
             said = names.team(side.team)
             return (
-                f"{said}, which is gone"
+                f"{said}, which leaves the agreement"
                 if names.is_gone(side.team)
                 else f"{said}, which is new"
                 if names.is_new(side.team)
@@ -162,9 +168,9 @@ def _without_guarantee(difference: Difference, names: Names) -> Iterator[str]:
     named = {side.team for balance in difference.balances for side in (*balance.takers, *balance.givers)}
     for team in difference.changed_teams:
         if team not in named and names.is_new(team):
-            yield f"{names.team(team)} is new; nobody gives anything for it."
+            yield f"{names.team(team)} is new; no other team has less because of it."
         elif team not in named and names.is_gone(team):
-            yield f"{names.team(team)} is gone; nobody gets anything by it."
+            yield f"{names.team(team)} leaves the agreement; no other team has more because of it."
 
 
 def _terms(row: Row, names: Names) -> Iterator[str]:

@@ -21,14 +21,14 @@ def to_team(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Itera
             )
             yield "guaranteed", (APPROXIMATE, how)
         elif share.reserved:
-            how = f"quota and limit of {reserved!r}; a job in {regular!r} only borrows and may be stopped for others"
+            how = f"quota and limit of {reserved!r}; a job in {regular!r} only borrows and may be preempted for others"
             yield "guaranteed", (EXACT, how + counted)
         else:
             yield "guaranteed", (EXACT, "quota of the team; what others use over quota is reclaimed" + counted)
         if share.reserved:
-            yield "lendable", (EXACT, "what is never lent stands under a root of its own, outside 'shared'")
+            yield "lendable", (EXACT, "the reserved part has a root queue of its own, outside 'shared'")
         else:
-            yield "lendable", (EXACT, "all of the guarantee stands in 'shared'")
+            yield "lendable", (EXACT, "all of the guarantee is quota in 'shared'")
     if share.borrowable is not None:
         yield "borrowable", (EXACT, "limit of the team in 'shared': lendable + borrowable")
     if share.prod:
@@ -37,8 +37,8 @@ def to_team(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Itera
 
 def _prod(plan: Plan, team: TeamPlan, flavor: Hardware) -> Case:
     how = (
-        "a queue of its own, its quota and limit the slice: what runs there is never over quota, so no other queue stops it, "
-        "and it takes back what others have of it; a job of priority class 100 or more is stopped by none of its own queue"
+        "a queue of its own, its quota and limit the slice: its jobs are never over quota, so no other queue preempts them, "
+        "and it reclaims what others use of it; a job with a priority of 100 or more is not preempted by its own queue either"
     )
     level = EXACT
     if len(own := kai.prod_queues(plan, team, flavor)) > 1:
@@ -64,18 +64,18 @@ def to_all(plan: Plan) -> Iterator[tuple[str, Case]]:
     if len(plan.flavors) > 1:
         how = "a node pool and a tree of queues each: a job names the pool and a queue of it, and gets no other flavor"
         yield "flavors", (APPROXIMATE, how)
-    how = "in each queue the higher priority goes first; one of 100 or more is never stopped, whatever comes"
+    how = "in each queue the higher priority goes first; a job with a priority of 100 or more is never preempted"
     yield "priority", (APPROXIMATE, how)
     how = "by PodGroup; a plain Job gets one for each pod in KAI 0.12, and later unless its minimum of members is set"
     yield "whole or not at all", (APPROXIMATE, how)
-    how = "a pod is taken at its word which queue it belongs to: who may name which is not KAI's to check"
+    how = "KAI trusts the queue that a pod names, and does not check who may name it"
     if plan.access:
         how = (
-            "policies refuse another team's queue on pods and on the kinds of job they know; KAI reads it off the topmost "
-            "owner of a pod, and of another kind takes it at its word"
+            "policies refuse another team's queue on pods and on the kinds of job they know; KAI reads it from the topmost "
+            "owner of a pod, and trusts it for other kinds"
         )
     yield "own namespaces", (APPROXIMATE, how)
-    how = "beside GPUs not limited by queue, as a reclaim of GPUs would fail on them: a job may take more of a node than its share"
+    how = "queues limit only GPUs, because reclaiming GPUs would fail on CPU and memory limits: a job may take more of a node than its share"
     if any(flavor.unit == "cpu" for flavor in plan.flavors):
         how += "; on a flavor of CPUs these are quota, and memory is not"
     yield "CPU and memory", (APPROXIMATE, how)
@@ -106,7 +106,7 @@ def _priorities(plan: Plan) -> Iterator[tuple[str, Case]]:
         if why := kai.priority_refusal(name, value):
             yield "priorities", (REFUSED, f"{name!r} is no PriorityClass: {why}")
     if any(kai.priority_refusal(name, value) is None for name, value in plan.priorities.items()):
-        how = "a PriorityClass each; with 100 or more a job is never stopped, and so must fit the quota of its queue"
+        how = "a PriorityClass each; a job with a priority of 100 or more is never preempted, so it must fit the quota of its queue"
         yield "priorities", (APPROXIMATE, how)
 
 
@@ -114,9 +114,7 @@ def _sharing(plan: Plan) -> Iterator[tuple[str, Case]]:
     if weighted(plan) or plan.sharing.policy == "fair":
         yield "weights", (EXACT, "overQuotaWeight, for each flavor by itself")
     if plan.sharing.policy == "first" and len(plan.teams) > 1:
-        how = (
-            "KAI always divides what is over quota, by weight: who borrows more may be stopped for one who borrows less"
-        )
+        how = "KAI always divides over-quota capacity by weight: a team that borrows more may be preempted for a team that borrows less"
         yield "first come", (APPROXIMATE, how)
     if plan.sharing.usage and any(kai.pool(plan, flavor) for flavor in plan.flavors):
         how = (

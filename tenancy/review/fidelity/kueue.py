@@ -15,9 +15,9 @@ def to_team(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Itera
         how = "nominalQuota; what others borrowed of it is reclaimed (reclaimWithinCohort: Any)"
         if goes_by_shares(plan, team):
             how += (
-                "; of its regular queue a reclaim goes by shares over all flavors together, so while the team borrows of "
+                "; a reclaim for its regular queue compares shares over all flavors together, so while the team borrows "
                 "another flavor it gets its guarantee back only until the others borrow no more than it does; "
-                'guarantee_on = "queue" has it back whole'
+                'with guarantee_on = "queue" it gets all of it back'
             )
             yield "guaranteed", (APPROXIMATE, how)
         else:
@@ -27,9 +27,9 @@ def to_team(plan: Plan, team: TeamPlan, flavor: Hardware, share: Share) -> Itera
         yield "borrowable", (EXACT, "borrowingLimit")
     if share.prod:
         first = {
-            "cohort": "when it takes the slice back, the newest regular job is stopped first, the team's own too, "
-            "which then reclaims from those who borrow",
-            "queue": "when it takes the slice back, those who borrow are stopped first",
+            "cohort": "when it takes the slice back, the newest regular job is preempted first, even one of the same team, "
+            "which then reclaims from borrowers",
+            "queue": "when it takes the slice back, borrowers are preempted first",
         }[plan.guarantee_on]
         yield "prod", (EXACT, f"a queue of its own that owns the slice and never borrows; {first}")
 
@@ -53,7 +53,7 @@ def to_all(plan: Plan) -> Iterator[tuple[str, Case]]:
         )
     else:
         how = (
-            "a job is admitted whole by quota; whether nodes have room for each of its pods is not asked where its "
+            "a job is admitted whole by quota; Kueue does not check that nodes have room for each of its pods if its "
             "flavor has no topology down to the host, so on fragmented nodes some pods of an admitted job may wait"
         )
         yield "whole or not at all", (APPROXIMATE, how)
@@ -76,9 +76,7 @@ def to_all(plan: Plan) -> Iterator[tuple[str, Case]]:
 
 def _priority(plan: Plan) -> str:
     """Kueue looks for lower priorities to stop only where the job, as it would then run, borrows nothing for its queue."""
-    how = (
-        "in each queue the higher priority goes first; it stops a lower one if it asks for no more than its queue owns"
-    )
+    how = "in each queue the higher priority goes first; it preempts a lower one if it requests no more than its queue owns"
     if any(team.has_prod for team in plan.teams):
         if plan.guarantee_on == "cohort":
             how += ", and the regular queue of a team with prod owns nothing (decision 22)"

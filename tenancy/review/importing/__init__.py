@@ -21,34 +21,34 @@ from .differences import added, differences, rendered
 from .draft import Draft, Shape
 from .kueue import NothingThere
 from .objects import NotObjects, Object, by_reference, is_configuration, is_read, parse
-from .outcome import Difference, Fate
+from .outcome import Difference, Outcome
 from .shapes import of_nodes
 from .text import document
 from .values import fitted
 
 __all__ = [
-    "Adoption",
     "Difference",
-    "Fate",
+    "Imported",
     "NotObjects",
     "NothingThere",
     "Object",
+    "Outcome",
     "Shape",
-    "adopt",
+    "import_agreement",
     "parse",
 ]
 
 
 @dataclass(frozen=True)
-class Adoption:
-    """An agreement read from objects. `unsaid`: what it does not say of them; `new`: what it makes beside them, by reference;
+class Imported:
+    """An agreement read from objects. `not_expressed`: what it does not say of them; `new`: what it makes beside them, by reference;
     `skipped`: objects of kinds that no agreement is read from."""
 
     agreement: Agreement
     plan: Plan
     text: str
     given: Mapping[str, Object]
-    unsaid: tuple[Difference, ...]
+    not_expressed: tuple[Difference, ...]
     new: tuple[str, ...]
     skipped: tuple[str, ...]
 
@@ -61,20 +61,20 @@ class Adoption:
         return {
             "agreement": self.text,
             "owners_unknown": self.owners_unknown,
-            "unsaid": [difference.as_json() for difference in self.unsaid],
+            "unsaid": [difference.as_json() for difference in self.not_expressed],
             "new": list(self.new),
             "skipped": list(self.skipped),
         }
 
 
-def adopt(
+def import_agreement(
     objects: Iterable[Object],
     *,
     source: str,
     cohort: str | None = None,
     shapes: Mapping[str, Shape] | None = None,
     nodes: Iterable[Node] = (),
-) -> Adoption:
+) -> Imported:
     """The agreement that `objects` keep already. `source` says in its first line where they are from. `shapes` are nodes as
     a person says they are, `nodes` those of the cluster. Raises NothingThere."""
     every = list(objects)
@@ -84,23 +84,25 @@ def adopt(
         if is_configuration(entry):
             kueue.configured(draft, entry)
     if unknown := [name for name in shapes or () if name not in draft.flavors]:
-        raise NothingThere(f"--nodes {unknown[0]}: there is no such flavor; there are {', '.join(draft.flavors)}")
+        raise NothingThere(
+            f"--nodes {unknown[0]}: there is no flavor with that name; flavors: {', '.join(draft.flavors)}"
+        )
     for name, shape in (shapes or {}).items():
         _hold(draft, name, shape)
     there = of_nodes(draft, nodes)
     values, agreement = fitted(draft, {**there, **(shapes or {})})
     plan = make_plan(agreement)
     wanted = rendered(plan, given)
-    unsaid = tuple(differences(given, wanted, draft.left))
+    not_expressed = tuple(differences(given, wanted, draft.left))
     head = [f"Read by `tenancy import` from {source}."]
-    if unsaid:
-        head.append(f"{len(unsaid)} things on the objects are not in it; import lists them.")
-    return Adoption(
+    if not_expressed:
+        head.append(f"It does not express {len(not_expressed)} details of the objects; import lists them.")
+    return Imported(
         agreement=agreement,
         plan=plan,
         text=document(values, _comments(draft, plan, there), head),
         given=given,
-        unsaid=unsaid,
+        not_expressed=not_expressed,
         new=tuple(added(given, wanted)),
         skipped=tuple(_skipped(every)),
     )
@@ -115,7 +117,7 @@ def _draft(given: Mapping[str, Object], cohort: str | None) -> Draft:
         return draft
     if "Queue" in kinds:
         return kai.read(given)
-    raise NothingThere("there is no ClusterQueue, no Cohort and no KAI Queue to read an agreement from")
+    raise NothingThere("there is no ClusterQueue, Cohort or KAI Queue to read an agreement from")
 
 
 def _hold(draft: Draft, name: str, shape: Shape) -> None:
@@ -124,8 +126,8 @@ def _hold(draft: Draft, name: str, shape: Shape) -> None:
     if owned > shape.nodes * shape.units:
         what = UNIT_WORDS[draft.flavors[name].unit][1]
         raise NothingThere(
-            f"--nodes {name}={shape.nodes}x{shape.units}: the quotas come to {owned} {what}, and {shape.nodes} nodes of "
-            f"{shape.units} have {shape.nodes * shape.units}"
+            f"--nodes {name}={shape.nodes}x{shape.units}: the quotas add up to {owned} {what}, but {shape.nodes} nodes of "
+            f"{shape.units} have only {shape.nodes * shape.units}"
         )
 
 
@@ -140,10 +142,10 @@ def _comments(draft: Draft, plan: Plan, there: Mapping[str, Shape]) -> dict[tupl
         found = there.get(flavor.name)
         if found is None:
             comments["flavors", flavor.name] = (
-                f"the quotas come to {flavor.count(flavor.capacity)}; the nodes are a guess"
+                f"the quotas add up to {flavor.count(flavor.capacity)}; the number of nodes is a guess"
             )
         elif found.nodes * found.units != flavor.capacity:
             comments["flavors", flavor.name] = (
-                f"the quotas come to {flavor.count(flavor.capacity)}; the cluster has {found.nodes} nodes of {found.units}"
+                f"the quotas add up to {flavor.count(flavor.capacity)}; the cluster has {found.nodes} nodes of {found.units}"
             )
     return comments

@@ -21,7 +21,7 @@ from ...objects.identity import AGREEMENT_LABEL, kind_of, reference
 from ...objects.immutable import changed
 from . import owners
 from .objects import Object, spec_of
-from .outcome import Difference, Fate
+from .outcome import Difference, Outcome
 from .quotas import Forest, forest
 from .rows import quotas
 
@@ -29,8 +29,8 @@ WHY: Mapping[str, str] = {
     "spec.namespaceSelector": "the queue takes jobs of namespaces that carry its team's label, so label those first",
     "spec.nodeLabels": "jobs of the flavor go to nodes that carry these labels",
 }
-OF_KUBECTL = "kubectl wrote it, and what kubectl wrote is the agreement's from then on"
-FIXED = "the cluster lets nobody change it, so give it a new name, or make the agreement say what is there"
+OF_KUBECTL = "kubectl wrote it, and an update takes over the fields that kubectl wrote"
+FIXED = "the cluster lets nobody change this field, so give the object a new name, or write the present value into the agreement"
 WRITING = frozenset(  # annotations that say how an object is written, and nothing of it
     {
         "kubectl.kubernetes.io/last-applied-configuration",
@@ -70,11 +70,11 @@ def differences(given: Mapping[str, Object], wanted: Mapping[str, Object], left:
             found += _object(name, body, wanted[name], trees)
         elif body["kind"] != "Namespace":
             why = left.get(name, "the agreement makes no such object")
-            found.append(Difference(name, "", _summary(body), Fate.KEPT, why=why))
-    for name in wanted.keys() - given.keys():
+            found.append(Difference(name, "", _summary(body), Outcome.KEEP, why=why))
+    for name in added(given, wanted):
         body = wanted[name]
         if why := _matters(name, body, trees):
-            found.append(Difference(name, "", None, Fate.ADDED, _summary(body), why))
+            found.append(Difference(name, "", None, Outcome.ADD, _summary(body), why))
     return found
 
 
@@ -89,7 +89,7 @@ def _matters(name: str, body: Object, trees: tuple[Forest, Forest]) -> str:
     if body["kind"] == "LocalQueue":
         return ""
     if body["kind"] != "Cohort":
-        return "it was not given"
+        return "it is not among the objects that were read"
     node = trees[1].nodes[name]
     owns = any(node.nominal(pair) for pair in node.rows) or any(
         row.borrowing is not None or row.lending is not None for row in node.rows.values()
@@ -97,8 +97,8 @@ def _matters(name: str, body: Object, trees: tuple[Forest, Forest]) -> str:
     if name in trees[0].nodes and not owns and node.parent is None:
         return ""
     if owns:
-        return "what no queue owns of its flavors becomes a pool that all may borrow"
-    return "the queues hang under a new Cohort"
+        return "capacity of its flavors that no queue owns becomes a pool that all may borrow"
+    return "the queues get a new parent Cohort"
 
 
 def _summary(body: Object) -> Any:
@@ -110,10 +110,10 @@ def _summary(body: Object) -> Any:
 
 def _object(name: str, given: Object, wanted: Object, trees: tuple[Forest, Forest]) -> Iterator[Difference]:
     for difference in _fields(name, given, wanted, trees):
-        if difference.fate is Fate.KEPT and owners.goes(given, _steps(difference.path)):
+        if difference.outcome is Outcome.KEEP and owners.goes(given, _steps(difference.path)):
             default = DEFAULTS.get((kind_of(given), difference.path))
-            fate = Fate.DROPPED if default is None else Fate.CHANGED
-            yield replace(difference, fate=fate, becomes=default, why=OF_KUBECTL)
+            outcome = Outcome.REMOVE if default is None else Outcome.UPDATE
+            yield replace(difference, outcome=outcome, becomes=default, why=OF_KUBECTL)
         else:
             yield difference
 
@@ -132,7 +132,7 @@ def _fields(name: str, given: Object, wanted: Object, trees: tuple[Forest, Fores
     fixed = changed(given, wanted)
     for change in differences_of(_compared(wanted), _compared(given), Lists.WHOLE, kind):
         leaf = _leaf(name, kind, change)
-        is_fixed = any(leaf.path.startswith(field) for field in fixed) and leaf.fate is not Fate.KEPT
+        is_fixed = any(leaf.path.startswith(field) for field in fixed) and leaf.outcome is not Outcome.KEEP
         yield replace(leaf, why=FIXED) if is_fixed else leaf
     if kind in ("Cohort", "ClusterQueue"):
         yield from quotas(name, given, wanted, trees)
@@ -146,25 +146,25 @@ def _metadata(name: str, given: Object, wanted: Object) -> Iterator[Difference]:
             for entry, text in (value or {}).items() if isinstance(value, Mapping) else ():
                 if entry in WRITING or made.get(entry) == text or (namespace and entry not in made):
                     continue
-                fate = Fate.CHANGED if entry in made else Fate.KEPT
-                yield Difference(name, f"metadata.{key}[{entry}]", text, fate, made.get(entry))
+                outcome = Outcome.UPDATE if entry in made else Outcome.KEEP
+                yield Difference(name, f"metadata.{key}[{entry}]", text, outcome, made.get(entry))
         elif key not in OF_THE_SERVER and value and not namespace:
-            yield Difference(name, f"metadata.{key}", value, Fate.KEPT)
+            yield Difference(name, f"metadata.{key}", value, Outcome.KEEP)
     for key in ("labels", "annotations"):
         there = given["metadata"].get(key) or {}
         for item, text in (wanted["metadata"].get(key) or {}).items():
             if item not in there and item != AGREEMENT_LABEL and not namespace:
-                yield Difference(name, f"metadata.{key}[{item}]", None, Fate.ADDED, text)
+                yield Difference(name, f"metadata.{key}[{item}]", None, Outcome.ADD, text)
 
 
 def _leaf(name: str, kind: str, change: Change) -> Difference:
     """From what is wanted to what was found, so that the list has the order of what was found."""
     path, wanted, found = change.path, change.before, change.after
     if wanted is None:
-        return Difference(name, path, found, Fate.KEPT)
+        return Difference(name, path, found, Outcome.KEEP)
     if found is None:
-        return Difference(name, path, DEFAULTS.get((kind, path)), Fate.ADDED, wanted, WHY.get(path, ""))
-    return Difference(name, path, found, Fate.CHANGED, wanted, WHY.get(path, ""))
+        return Difference(name, path, DEFAULTS.get((kind, path)), Outcome.ADD, wanted, WHY.get(path, ""))
+    return Difference(name, path, found, Outcome.UPDATE, wanted, WHY.get(path, ""))
 
 
 def _compared(body: Object) -> Object:

@@ -24,7 +24,6 @@ from .kueue import DEFAULT_CLUSTER, NothingThere, levels_of
 from .objects import Object, labels_of, spec_of
 
 ONLY_FLAVOR = "gpu"
-ALL, NEVER_LENT = ", all", ", never lent"
 NOTHING = ShareDraft(borrowable=0)
 
 
@@ -71,11 +70,11 @@ def read(objects: Mapping[str, Object]) -> Draft:
         if body["kind"] != "Queue":
             continue
         if body["metadata"]["name"] in names.CHART_QUEUES:
-            draft.left[name] = "KAI's chart makes it, for jobs that name no queue"
+            draft.left[name] = "KAI's chart creates it for jobs that name no queue"
         else:
             pools[labels_of(body).get(names.NODE_POOL)].append(body)
     if not pools:
-        raise NothingThere("there is no KAI Queue but those of its chart")
+        raise NothingThere("there are no KAI Queues except those of KAI's chart")
     found: dict[str, dict[str, _Team]] = {}
     for pool, bodies in pools.items():
         flavor = _flavor_name(pool, bodies, alone=len(pools) == 1)

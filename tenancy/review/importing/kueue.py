@@ -41,11 +41,11 @@ def read(objects: Mapping[str, Object], cohort: str | None) -> Draft:
     single = [node for node in trees.roots if node.kind == "ClusterQueue"]
     nodes = [*(root.below() if root.kind == "Cohort" else ()), *single]
     for item in trees.circular:
-        draft.left[item.reference] = "the Cohorts above it lead back to it, so Kueue admits nothing there"
+        draft.left[item.reference] = "its parent Cohorts form a cycle, so Kueue admits nothing there"
     for entry in trees.roots:
         if entry.kind == "Cohort" and entry is not root:
             for node in entry.below():
-                draft.left[node.reference] = f"it is of another tree; read that one with --cohort {entry.name}"
+                draft.left[node.reference] = f"it belongs to another tree; read that tree with --cohort {entry.name}"
     _hardware(draft, objects, nodes)
     teams = _teams(draft, root if root.kind == "Cohort" else None, single)
     _pool(draft, nodes, teams)
@@ -62,7 +62,7 @@ def _root(trees: Forest, cohort: str | None) -> Node:
             if entry.name == cohort:
                 return entry
         known = ", ".join(sorted(node.name for node in cohorts)) or "none"
-        raise NothingThere(f"--cohort {cohort}: there is no root Cohort of that name; there are {known}")
+        raise NothingThere(f"--cohort {cohort}: there is no root Cohort with that name; root Cohorts: {known}")
     queues = Counter({cohort.name: sum(node.kind == "ClusterQueue" for node in cohort.below()) for cohort in cohorts})
     if cohorts:
         return max(cohorts, key=lambda node: queues[node.name])
@@ -89,7 +89,7 @@ def _hardware(draft: Draft, objects: Mapping[str, Object], nodes: list[Node]) ->
     for name in flavors_of([*queues, *nodes]):
         counted = _counted(name, nodes)
         if counted is None:
-            draft.left[f"ResourceFlavor/{name}"] = "no queue owns GPUs, slices or CPUs of it"
+            draft.left[f"ResourceFlavor/{name}"] = "no queue has quota for GPUs, MIG slices or CPUs of it"
             continue
         unit, resource = counted
         spec = spec_of(bodies.get(name, {}))
@@ -105,10 +105,12 @@ def _hardware(draft: Draft, objects: Mapping[str, Object], nodes: list[Node]) ->
             taints=tuple(_taints(spec)),
             topology=topology if topology in draft.topologies else None,
         )
-    for name in bodies.keys() - draft.flavors.keys():
-        draft.left.setdefault(f"ResourceFlavor/{name}", "no queue of this tree has quota of it")
+    for name in (name for name in bodies if name not in draft.flavors):
+        draft.left.setdefault(f"ResourceFlavor/{name}", "no queue of this tree has quota for it")
     if not draft.flavors:
-        raise NothingThere("no queue owns GPUs, MIG slices or CPUs of any flavor, and an agreement is about those")
+        raise NothingThere(
+            "no queue has quota for GPUs, MIG slices or CPUs of any flavor, and an agreement needs one of these"
+        )
 
 
 def _counted(flavor: str, nodes: list[Node]) -> tuple[Unit, str] | None:
@@ -183,7 +185,7 @@ def _teams(draft: Draft, root: Node | None, single: list[Node]) -> dict[str, lis
         )
     for entry in single:
         found[entry.name] = (None, [entry])
-    for name in found.keys() & draft.departments.keys():  # a team may not be called as a department
+    for name in [name for name in found if name in draft.departments]:  # a team may not have a department's name
         del draft.departments[name]
         draft.left[f"Cohort/{name}"] = f"a department cannot have the name of team {name}"
         found = {team: (None if of == name else of, nodes) for team, (of, nodes) in found.items()}
@@ -328,11 +330,11 @@ def _namespaces(draft: Draft, objects: Mapping[str, Object], teams: Mapping[str,
 def _leave_namespace(draft: Draft, objects: Mapping[str, Object], namespace: str, teams: set[str | None]) -> None:
     """One that cannot be a team's: its LocalQueues stay as they are."""
     if is_system(namespace):
-        why = f"namespace {namespace} is the system's own"
+        why = f"namespace {namespace} belongs to the system"
     elif len(teams) > 1:
-        why = f"namespace {namespace} has queues of several teams, and in an agreement it has one"
+        why = f"namespace {namespace} has queues of several teams, and an agreement allows one"
     else:
-        why = f"it leads to no team, nor does any other of namespace {namespace}"
+        why = f"no LocalQueue of namespace {namespace} leads to a team"
     for name in objects:
         if name.startswith(f"LocalQueue/{namespace}/"):
             draft.left[name] = why

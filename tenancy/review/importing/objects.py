@@ -41,14 +41,14 @@ def _opened(document: Any, where: str) -> Iterator[Object]:
     if document is None:
         return
     if not isinstance(document, Mapping):
-        raise NotObjects(f"{where} holds no Kubernetes object but a {type(document).__name__}")
+        raise NotObjects(f"{where} holds a {type(document).__name__} instead of a Kubernetes object")
     if "kind" not in document and "managerConfig" in document:  # values of Kueue's chart
         inner = (document["managerConfig"] or {}).get("controllerManagerConfigYaml")
         yield from parse(str(inner or ""), where)
         return
     kind, version = document.get("kind"), document.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(version, str):
-        raise NotObjects(f"{where} holds something without kind and apiVersion: it is no Kubernetes object")
+        raise NotObjects(f"{where} holds a document without kind and apiVersion: it is not a Kubernetes object")
     if kind.endswith("List") and isinstance(document.get("items"), list):
         for item in document["items"]:
             yield from _opened({"kind": kind.removesuffix("List"), "apiVersion": version, **item}, where)
@@ -63,16 +63,16 @@ def _opened(document: Any, where: str) -> Iterator[Object]:
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
         raise NotObjects(f"{where} holds a {kind} without a name")
     if not isinstance(metadata.get("namespace", ""), str):
-        raise NotObjects(f"{where}: the namespace of {kind}/{metadata['name']} is no text")
+        raise NotObjects(f"{where}: the namespace of {kind}/{metadata['name']} is not text")
     tables = {
         "spec": document.get("spec"),
         **{f"metadata.{entry}": metadata.get(entry) for entry in ("labels", "annotations")},
     }
     for path, table in tables.items():
         if table is not None and not isinstance(table, Mapping):
-            raise NotObjects(f"{where}: {path} of {kind}/{metadata['name']} is no table")
+            raise NotObjects(f"{where}: {path} of {kind}/{metadata['name']} is not a table")
         if path != "spec" and not all(isinstance(text, str) for text in (table or {}).values()):
-            raise NotObjects(f"{where}: {path} of {kind}/{metadata['name']} holds something else than text")
+            raise NotObjects(f"{where}: {path} of {kind}/{metadata['name']} must contain only text")
     yield document
 
 

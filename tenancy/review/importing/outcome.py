@@ -1,19 +1,29 @@
-"""What the list of an import is made of: something that the agreement does not say, and what becomes of it."""
+"""An entry of an import's list: a detail that the agreement does not express, and what happens to it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 
-class Fate(StrEnum):
-    """What becomes of a field when the agreement is adopted."""
+class Outcome(StrEnum):
+    """What happens to a field when the agreement is applied."""
 
-    CHANGED = "changed"
-    KEPT = "kept"
-    DROPPED = "dropped"
-    ADDED = "added"
+    UPDATE = "update"
+    KEEP = "keep"
+    REMOVE = "remove"
+    ADD = "add"
+
+
+FATES: Mapping[Outcome, str] = {
+    Outcome.UPDATE: "changed",
+    Outcome.KEEP: "kept",
+    Outcome.REMOVE: "dropped",
+    Outcome.ADD: "added",
+}
+"""The same as `fate` in JSON, which programs read already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +34,7 @@ class Difference:
     reference: str
     path: str
     found: Any
-    fate: Fate
+    outcome: Outcome
     becomes: Any = None
     why: str = ""
 
@@ -33,7 +43,8 @@ class Difference:
             "object": self.reference,
             "path": self.path,
             "found": self.found,
-            "fate": self.fate.value,
+            "outcome": self.outcome.value,
+            "fate": FATES[self.outcome],
             "becomes": self.becomes,
             "why": self.why,
         }

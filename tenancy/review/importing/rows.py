@@ -11,7 +11,7 @@ from typing import Any
 
 from ...objects.difference import quantity
 from .objects import Object, spec_of
-from .outcome import Difference, Fate
+from .outcome import Difference, Outcome
 from .quotas import Forest, Pair, raw_flavors, raw_rows
 
 _FIELDS = ("nominalQuota", "borrowingLimit", "lendingLimit")
@@ -27,7 +27,7 @@ def quotas(name: str, given: Object, wanted: Object, trees: tuple[Forest, Forest
     for flavor in gone:
         of_it = {resource: row for (value, resource), row in rows.items() if value == flavor}
         if given["kind"] == "ClusterQueue" or any(not _is_none(row) for row in of_it.values()):
-            yield Difference(name, f"{GROUPS}.flavors[{flavor}]", _plain(of_it), Fate.DROPPED)
+            yield Difference(name, f"{GROUPS}.flavors[{flavor}]", _plain(of_it), Outcome.REMOVE)
     yield from _unknown(name, there)
     for pair in dict.fromkeys((*rows, *wanted_rows)):
         if pair[0] not in gone:
@@ -48,11 +48,11 @@ def _row(
         nobody_has = not trees[0].total(pair) and not trees[1].total(pair)
         unusable = not quantity(wanted["nominalQuota"]) and (nobody_has or quantity(wanted.get("borrowingLimit")) == 0)
         if not (unusable if kind == "ClusterQueue" else _is_none(wanted)):
-            yield Difference(name, path, None, Fate.ADDED, _plain(wanted))
+            yield Difference(name, path, None, Outcome.ADD, _plain(wanted))
         return
     if wanted is None:
         if kind == "ClusterQueue" or not _is_none(found):
-            yield Difference(name, path, _plain(found), Fate.DROPPED)
+            yield Difference(name, path, _plain(found), Outcome.REMOVE)
         return
     for key in dict.fromkeys((*_FIELDS, *found)):
         if key == "name":
@@ -62,11 +62,11 @@ def _row(
             continue
         if one is None:
             if not _implied(name, key, pair, other, trees):
-                yield Difference(name, f"{path}.{key}", None, Fate.ADDED, other)
+                yield Difference(name, f"{path}.{key}", None, Outcome.ADD, other)
         elif other is None:
-            yield Difference(name, f"{path}.{key}", one, Fate.DROPPED)
+            yield Difference(name, f"{path}.{key}", one, Outcome.REMOVE)
         elif quantity(one) is None or quantity(one) != quantity(other):
-            yield Difference(name, f"{path}.{key}", one, Fate.CHANGED, other)
+            yield Difference(name, f"{path}.{key}", one, Outcome.UPDATE, other)
 
 
 def _implied(name: str, key: str, pair: Pair, wanted: Any, trees: tuple[Forest, Forest]) -> bool:
@@ -89,24 +89,24 @@ def _groups(name: str, kind: str, there: Object, made: Object, flavors: Iterable
     covered, covers = set[str]().union(*before), set[str]().union(*after)
     for resource in sorted(covered - covers):
         path = f"{GROUPS}.coveredResources[{resource}]"
-        why = "a job that asks for it is admitted no more" if kind == "ClusterQueue" else ""
-        yield Difference(name, path, resource, Fate.DROPPED, why=why)
+        why = "a job that requests it is no longer admitted" if kind == "ClusterQueue" else ""
+        yield Difference(name, path, resource, Outcome.REMOVE, why=why)
     if kind != "ClusterQueue":
         return
     if len(before) > 1:
-        why = "one flavor gives a job all it asks for"
+        why = "a job gets all its resources from one flavor"
         yield Difference(
-            name, GROUPS, [sorted(entry) for entry in before], Fate.CHANGED, [sorted(entry) for entry in after], why
+            name, GROUPS, [sorted(entry) for entry in before], Outcome.UPDATE, [sorted(entry) for entry in after], why
         )
     owned = {value for (_, value), row in raw_rows(made).items() if quantity(row.get("nominalQuota"))}
     for resource in sorted((covers - covered) & owned):
-        why = "until then a job could ask for any amount of it"
-        yield Difference(name, f"{GROUPS}.coveredResources[{resource}]", None, Fate.ADDED, resource, why)
+        why = "until now a job could request any amount of it"
+        yield Difference(name, f"{GROUPS}.coveredResources[{resource}]", None, Outcome.ADD, resource, why)
     order = [flavor["name"] for flavor in raw_flavors(there) if flavor["name"] in set(flavors)]
     wanted = [flavor["name"] for flavor in raw_flavors(made) if flavor["name"] in order]
     if order != wanted:
-        why = "the order in which a job tries them"
-        yield Difference(name, f"{GROUPS}.flavors", order, Fate.CHANGED, wanted, why)
+        why = "jobs try the flavors in this order"
+        yield Difference(name, f"{GROUPS}.flavors", order, Outcome.UPDATE, wanted, why)
 
 
 def _covered(spec: Object) -> list[set[str]]:
@@ -124,38 +124,38 @@ def _unknown(name: str, spec: Object) -> Iterator[Difference]:
     """What an API to come has, or a typing error: the list is written whole, so it goes."""
     groups = spec.get("resourceGroups")
     if groups is not None and not isinstance(groups, list):
-        yield Difference(name, GROUPS, groups, Fate.DROPPED)
+        yield Difference(name, GROUPS, groups, Outcome.REMOVE)
         return
     for number, group in enumerate(groups or ()):
         path = f"{GROUPS}[{number}]"
         if not isinstance(group, Mapping):
-            yield Difference(name, path, group, Fate.DROPPED)
+            yield Difference(name, path, group, Outcome.REMOVE)
             continue
-        for key in group.keys() - {"coveredResources", "flavors"}:
-            yield Difference(name, f"{path}.{key}", group[key], Fate.DROPPED)
+        for key in (key for key in group if key not in ("coveredResources", "flavors")):
+            yield Difference(name, f"{path}.{key}", group[key], Outcome.REMOVE)
         if not isinstance(covered := group.get("coveredResources", []), list):
-            yield Difference(name, f"{path}.coveredResources", covered, Fate.DROPPED)
+            yield Difference(name, f"{path}.coveredResources", covered, Outcome.REMOVE)
         yield from _odd(name, f"{path}.flavors", group.get("flavors"))
     seen: set[str] = set()
     for flavor in raw_flavors(spec):
         path = f"{GROUPS}.flavors[{flavor['name']}]"
         if flavor["name"] in seen:
-            yield Difference(name, path, flavor, Fate.DROPPED, why="it stands there twice")
+            yield Difference(name, path, flavor, Outcome.REMOVE, why="the flavor is listed twice")
         seen.add(flavor["name"])
-        for key in flavor.keys() - {"name", "resources"}:
-            yield Difference(name, f"{path}.{key}", flavor[key], Fate.DROPPED)
+        for key in (key for key in flavor if key not in ("name", "resources")):
+            yield Difference(name, f"{path}.{key}", flavor[key], Outcome.REMOVE)
         yield from _odd(name, f"{path}.resources", flavor.get("resources"))
 
 
 def _odd(name: str, path: str, items: Any) -> Iterator[Difference]:
     """What is no list of things with names, each once."""
     if items is not None and not isinstance(items, list):
-        yield Difference(name, path, items, Fate.DROPPED)
+        yield Difference(name, path, items, Outcome.REMOVE)
         return
     seen: set[str] = set()
     for item in items or ():
         if not isinstance(item, Mapping) or not isinstance(item.get("name"), str) or item["name"] in seen:
-            yield Difference(name, path, item, Fate.DROPPED)
+            yield Difference(name, path, item, Outcome.REMOVE)
         else:
             seen.add(item["name"])
 

@@ -35,7 +35,7 @@ def fitted(draft: Draft, shapes: Mapping[str, Shape]) -> tuple[Values, Agreement
             return values, agreement
         for finding in wrong:
             if not _leave_out(draft, finding):
-                raise NothingThere(f"what is there makes no agreement: {finding}")
+                raise NothingThere(f"these objects cannot become an agreement: {finding}")
 
 
 def _leave_out(draft: Draft, finding: Finding) -> bool:
@@ -48,10 +48,10 @@ def _leave_out(draft: Draft, finding: Finding) -> bool:
             return place < len(team.namespaces)
         case ("teams", str(name), *_) if name in draft.teams:
             del draft.teams[name]
-            draft.left[f"ClusterQueue/{name}"] = draft.left[f"Queue/{name}"] = f"it can be no team: {why}"
+            draft.left[f"ClusterQueue/{name}"] = draft.left[f"Queue/{name}"] = f"it cannot be a team: {why}"
         case ("departments", str(name), *_) if name in draft.departments:
             del draft.departments[name]
-            draft.left[f"Cohort/{name}"] = draft.left[f"Queue/{name}"] = f"it can be no department: {why}"
+            draft.left[f"Cohort/{name}"] = draft.left[f"Queue/{name}"] = f"it cannot be a department: {why}"
             for member, team_draft in draft.teams.items():
                 if team_draft.department == name:
                     draft.teams[member] = replace(team_draft, department=None)
@@ -62,16 +62,16 @@ def _leave_out(draft: Draft, finding: Finding) -> bool:
             draft.flavors[name] = replace(draft.flavors[name], taints=(*taints[:place], *taints[place + 1 :]))
         case ("flavors", str(name), *_) if name in draft.flavors:
             del draft.flavors[name]
-            draft.left[f"ResourceFlavor/{name}"] = f"it can be no flavor: {why}"
+            draft.left[f"ResourceFlavor/{name}"] = f"it cannot be a flavor: {why}"
         case ("topologies", str(name), *_) if name in draft.topologies:
             del draft.topologies[name]
-            draft.left[f"Topology/{name}"] = f"it can be no topology: {why}"
+            draft.left[f"Topology/{name}"] = f"it cannot be a topology: {why}"
             for flavor, hardware in draft.flavors.items():
                 if hardware.topology == name:
                     draft.flavors[flavor] = replace(hardware, topology=None)
         case ("priorities", str(name), *_) if name in draft.priorities:
             del draft.priorities[name]
-            draft.left[f"WorkloadPriorityClass/{name}"] = f"it can be no priority: {why}"
+            draft.left[f"WorkloadPriorityClass/{name}"] = f"it cannot be a priority: {why}"
         case ("sharing", str(key), *_) if key in draft.sharing:
             del draft.sharing[key]
         case _:

@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ...text.counts import some
-from .outcome import Difference, Fate
+from .outcome import Difference, Outcome
 
 MOST_NAMES = 5
 MOST_CHARACTERS = 100
 
 
-def lines(unsaid: Sequence[Difference]) -> Iterator[str]:
+def lines(not_expressed: Sequence[Difference]) -> Iterator[str]:
     """In the order of the list; of what is alike, where the first of it stands."""
     alike: dict[tuple[str, ...], list[Difference]] = {}
-    for entry in unsaid:
+    for entry in not_expressed:
         kind = entry.reference.partition("/")[0]
         # A whole object that is not in the agreement is told by its reason: what is in it would fill a page.
         what = ("", "") if not entry.path else (_short(entry.found), _short(entry.becomes))
-        alike.setdefault((kind, entry.path, entry.fate, entry.why, *what), []).append(entry)
+        alike.setdefault((kind, entry.path, entry.outcome, entry.why, *what), []).append(entry)
     for group in alike.values():
         yield _line(group[0], [difference.reference.partition("/")[2] for difference in group])
 
@@ -37,17 +37,17 @@ def _line(difference: Difference, names: Sequence[str]) -> str:
     of = f"{kind}/{some(names, MOST_NAMES)}"
     why = f": {difference.why}" if difference.why else ""
     if not difference.path:
-        what = "new" if difference.fate is Fate.ADDED else "not in the agreement, stays as it is"
+        what = "new" if difference.outcome is Outcome.ADD else "not in the agreement, is kept as it is"
         return f"{of}: {what}{why}"
-    match difference.fate:
-        case Fate.KEPT:
-            what = f"{_short(difference.found)} stays as it is"
-        case Fate.DROPPED:
-            what = f"{_short(difference.found)} goes"
-        case Fate.CHANGED:
+    match difference.outcome:
+        case Outcome.KEEP:
+            what = f"{_short(difference.found)} is kept"
+        case Outcome.REMOVE:
+            what = f"{_short(difference.found)} is removed"
+        case Outcome.UPDATE:
             what = f"{_short(difference.found)} becomes {_short(difference.becomes)}"
-        case Fate.ADDED:
-            was = "nothing" if difference.found is None else _short(difference.found)
+        case Outcome.ADD:
+            was = "no value" if difference.found is None else _short(difference.found)
             what = f"{was} becomes {_short(difference.becomes)}"
     return f"{of} {difference.path}: {what}{why}"
 

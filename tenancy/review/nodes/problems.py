@@ -71,7 +71,7 @@ def strays(nodes: Iterable[Node]) -> Iterator[Problem]:
     ):
         what = f"{devices or 'GPUs by its label, none for pods'}{f' ({product})' if product else ''}"
         each = " each" if len(its) > 1 else ""
-        message = f"{_names(its)}: {what}{each}, in no flavor: no quota counts {'them' if each else 'it'}"
+        message = f"{_names(its)}: {what}{each}, in no flavor: no quota counts {'these nodes' if each else 'this node'}"
         remedy = "put the labels of a flavor on the node, or add a flavor for it"
         yield _problem(Kind.STRAY, "", its, ("flavors",), message, remedy)
 
@@ -84,10 +84,17 @@ def _count(flavor: Hardware, nodes: Sequence[Node], alike: Sequence[Node]) -> It
         which = f"carr{'y' if there > 1 else 'ies'} {labels}"
         more = f" ({len(alike)} more would, with the labels below)" if alike else ""
         message = f"{_nodes(flavor.nodes)} agreed, {there or 'none'} {which}{more}"
-        yield _problem(Kind.FEWER, flavor.name, (), path, message, "bring them back, or agree on what is there")
+        yield _problem(
+            Kind.FEWER,
+            flavor.name,
+            (),
+            path,
+            message,
+            "bring the missing nodes back, or write the number that is there",
+        )
     elif there > flavor.nodes:
-        message = f"{_nodes(flavor.nodes)} agreed, {there} are there: nobody is promised what the others have"
-        remedy = f"write nodes = {there}, or take the labels off those that are not the agreement's"
+        message = f"{_nodes(flavor.nodes)} agreed, {there} found: the extra nodes are promised to nobody"
+        remedy = f"write nodes = {there}, or remove the labels from the extra nodes"
         yield _problem(Kind.MORE, flavor.name, (), path, message, remedy)
 
 
@@ -98,7 +105,7 @@ def _state(flavor: Hardware, nodes: Sequence[Node]) -> Iterator[Problem]:
             Kind.NOT_READY, flavor.name, its, _path(flavor, "nodes"), f"{_worth(flavor, its)} not Ready", remedy
         )
     if its := [node for node in nodes if node.cordoned]:
-        remedy = f"kubectl uncordon {its[0].name}, when it may take jobs again"
+        remedy = f"kubectl uncordon {its[0].name}, when it can run jobs again"
         yield _problem(
             Kind.CORDONED, flavor.name, its, _path(flavor, "nodes"), f"{_worth(flavor, its)} cordoned", remedy
         )

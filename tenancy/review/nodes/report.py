@@ -113,19 +113,17 @@ def _flavor_finding(supply: FlavorSupply) -> Finding:
         usable += f" with the CPU and memory agreed for each, {supply.devices} without"
     if promises.short:
         message = f"{promises.short} of {flavor.count(promises.guaranteed)} guaranteed cannot be kept at once: {usable}"
-        message += f"; {supply.overlent} more while quota lends what is not there" if supply.overlent else ""
+        message += f"; {supply.overlent} more while quota lends units that are not there" if supply.overlent else ""
         if promises.prod_short:
-            message += f"; nor can {promises.prod_short} of the prod slices, even if all else stops"
-        return Finding(path, message, "mend what is named above, or agree on less")
-    message = (
-        f"every guarantee can be kept, the free pool is {promises.pool} in place of {supply.pool_agreed}: {usable}"
-    )
+            message += f"; nor can {promises.prod_short} of the prod slices, even if all other jobs stop"
+        return Finding(path, message, "fix the problems above, or agree on less")
+    message = f"every guarantee can be kept, the free pool is {promises.pool} instead of {supply.pool_agreed}: {usable}"
     if not supply.overlent:
-        return Finding(path, message, "mend what is named above", Severity.ADVICE)
-    message += f"; but quota lends {supply.overlent} that are not there, and a team can lack as many of its own"
+        return Finding(path, message, "fix the problems above", Severity.ADVICE)
+    message += f"; but quota lends {supply.overlent} that are not there, and a team can miss as many of its own"
     nodes = promises.usable // flavor.units_per_node
     enough = nodes * flavor.units_per_node >= promises.guaranteed and nodes < flavor.nodes
-    remedy = f"mend what is named above{f', or write nodes = {nodes} until then' if enough else ''}"
+    remedy = f"fix the problems above{f', or write nodes = {nodes} until then' if enough else ''}"
     return Finding(path, message, remedy)
 
 
@@ -139,5 +137,5 @@ def _team_text(flavor: Hardware, team: TeamShort) -> str:
     if not team.prod:
         return text
     if team.prod_at_most:
-        return f"{text}, and {team.prod_at_most} of its prod slice of {team.prod} lack"
+        return f"{text}, and {team.prod_at_most} of its prod slice of {team.prod} are missing"
     return f"{text}, enough for its prod slice of {team.prod} if its other jobs make room"

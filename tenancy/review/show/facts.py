@@ -60,6 +60,7 @@ def as_json(plan: Plan, teams: Collection[str] = (), flavors: Collection[str] = 
                     flavor: {
                         "guaranteed": share.guaranteed,
                         "lendable": share.lendable,
+                        "reserved": share.guaranteed - share.lendable,
                         "borrowable": share.borrowable,
                         "prod": share.prod,
                         "reach": reach[flavor][team.name],

@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 
 from .tree import Amounts, Node
 
-CAPTIONS = ("guaranteed", "never lent", "lendable", "prod", "borrowable", "can reach")
+CAPTIONS = ("guaranteed", "reserved", "lendable", "prod", "borrowable", "can reach")
 WIDTH, MOST_WIDTH, LEAST_BAR = 1000.0, 1200.0, 260.0
 MARGIN, PAD, INDENT, GAP = 16.0, 12.0, 22.0, 7.0
 TOP = 104.0  # title, subtitle and legend

@@ -34,14 +34,14 @@ from .tree import Amounts, Node
 BAR, STRIP = 11.0, 3.5  # heights of a bar, and of the prod slice below it
 NOTES = {"regular": "for all other jobs: uses what its Cohort has", "prod": "for prod jobs: never borrows"}
 LEGEND = {
-    "reserved": "never lent",
+    "reserved": "reserved",
     "lendable": "lendable",
     "pool": "free pool",
     "reach": "may borrow",
     "prod": "prod: back at once",
 }
 QUIET = ("0", "–", "no limit")  # numbers that say there is nothing to see
-SCALE = "a whole bar is all there is of its flavor"
+SCALE = "a whole bar is the capacity of its flavor"
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 STYLE = """
@@ -252,7 +252,7 @@ def _words(node: Node, amounts: Amounts) -> str:
             return f"{count(amounts.guaranteed)} of {name}"
     text = f"{count(amounts.guaranteed)} of {name} guaranteed"
     if amounts.guaranteed:
-        text += f" ({amounts.reserved} never lent, {amounts.lendable} lendable" + (
+        text += f" ({amounts.reserved} reserved, {amounts.lendable} lendable" + (
             f", {amounts.prod} of them prod)" if amounts.prod else ")"
         )
     limit = "without limit" if amounts.borrowable is None else f"at most {amounts.borrowable}"

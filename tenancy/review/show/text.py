@@ -18,18 +18,18 @@ Line = list[Piece]
 GAP = 2
 LEAST_TREE, LEAST_BAR, MOST_BAR = 12, 10, 48
 # The captions of the numbers: on one line, or on two where the terminal is narrow.
-WIDE = (("guaranteed", "never lent", "lendable", "prod", "borrowable", "can reach"),)
-NARROW = (("guaran-", "never", "lend-", "", "borrow-", "can"), ("teed", "lent", "able", "prod", "able", "reach"))
+WIDE = (("guaranteed", "reserved", "lendable", "prod", "borrowable", "can reach"),)
+NARROW = (("guaran-", "re-", "lend-", "", "borrow-", "can"), ("teed", "served", "able", "prod", "able", "reach"))
 NOTES = {"regular": "for all other jobs; uses what its Cohort has", "prod": "for prod jobs; never borrows"}
 STYLES = {"reserved": "blue", "lendable": "cyan", "pool": "green", "prod": "yellow", "reach": "dim"}
 LEGEND = {
-    "reserved": "never lent",
+    "reserved": "reserved",
     "lendable": "lendable",
     "pool": "free pool",
     "reach": "may borrow",
     "prod": "prod",
 }
-SCALE = "a whole bar: all there is of the flavor"
+SCALE = "a whole bar: the capacity of the flavor"
 
 
 @dataclass(frozen=True, slots=True)

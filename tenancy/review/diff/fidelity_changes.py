@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator
 from ...agreement.plan import Plan
 from ...objects.schedulers import Scheduler
 from ..fidelity import Level, verdicts
-from .model import Kept
+from .model import FidelityChange
 
 _Key = tuple[Scheduler, str, str]
 
 
-def kept(old: Plan, new: Plan, schedulers: Collection[Scheduler]) -> Iterator[Kept]:
+def fidelity_changes(old: Plan, new: Plan, schedulers: Collection[Scheduler]) -> Iterator[FidelityChange]:
     """Where the level is another one, and what is new and refused; one for all teams for which it is alike."""
     was, becomes = _levels(old), _levels(new)
     found: dict[tuple[Scheduler, str, Level | None, Level, str], list[str]] = {}
@@ -27,7 +27,7 @@ def kept(old: Plan, new: Plan, schedulers: Collection[Scheduler]) -> Iterator[Ke
         key = (scheduler, promise, before[0] if before else None, level, how)
         found.setdefault(key, []).extend([subject] if subject else [])
     for (scheduler, promise, level_before, level, how), subjects in found.items():
-        yield Kept(scheduler, promise, level_before, level, how, tuple(subjects))
+        yield FidelityChange(scheduler, promise, level_before, level, how, tuple(subjects))
 
 
 def _levels(plan: Plan) -> dict[_Key, tuple[Level, str]]:
