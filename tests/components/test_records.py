@@ -13,7 +13,7 @@ from tenancy.objects import kai, kueue
 from tenancy.objects.access import namespaces
 from tenancy.objects.identity import reference
 from tenancy.objects.loading import load
-from tenancy.review.importing import adopt, records
+from tenancy.review.importing import import_agreement, records
 
 
 @pytest.mark.parametrize("name", AGREEMENTS)
@@ -45,4 +45,4 @@ def test_what_tells_the_provider_how_to_write_is_nothing_that_an_agreement_would
     assert agreement
     objects = [written(entry) for entry in kueue.objects(make_plan(agreement))]
     assert all(WRITE_ANNOTATIONS.items() <= entry["metadata"]["annotations"].items() for entry in objects)
-    assert adopt(objects, source="a stack").not_expressed == ()
+    assert import_agreement(objects, source="a stack").not_expressed == ()

@@ -275,9 +275,9 @@ def test_a_quota_below_what_is_used_and_another_department_stop_nobody(scene: Sc
     (tmp_path / "old.toml").write_text(BASE)
     (tmp_path / "new.toml").write_text(becomes)
     asked = ["diff", str(tmp_path / "old.toml"), str(tmp_path / "new.toml"), "--fail-on", "above"]
-    predictable = CliRunner().invoke(app, [*asked, "--kubeconfig", str(scene.folder.kubeconfig)])
-    assert predictable.exit_code == 1
-    assert "research uses 8 GPUs, 4 above its new guarantee of 4" in one_line(predictable.stdout)
+    prediction = CliRunner().invoke(app, [*asked, "--kubeconfig", str(scene.folder.kubeconfig)])
+    assert prediction.exit_code == 1
+    assert "research uses 8 GPUs, 4 above its new guarantee of 4" in one_line(prediction.stdout)
     scene.project.agree(becomes)
     scene.project.up().ok()
     scene.holds(becomes)

@@ -152,7 +152,7 @@ def ask(teams: Teams, gpus: int = EACH) -> Ask:
 def stays(teams: Teams, jobs: list[str]) -> None:
     """Nothing is stopped, look after look."""
     for _ in range(STEADY):
-        assert teams.stopped() == {}
+        assert teams.preempted() == {}
         assert sorted(teams.pods()) == sorted(jobs)
         time.sleep(EVERY)
 
@@ -162,8 +162,8 @@ def test_who_would_be_stopped_is_who_is_stopped_when_the_owner_asks(scene: Scene
     teams = scene.agree(BEFORE)
     jobs = fill(teams)
     old, new = teams.plan, plan_of(CHANGES[change])
-    predictable = scene.now(old, new)
-    assert not predictable.unlike and predictable.running == len(jobs)
+    prediction = scene.now(old, new)
+    assert not prediction.unlike and prediction.running == len(jobs)
     (tmp_path / "old.toml").write_text(BEFORE)
     (tmp_path / "new.toml").write_text(CHANGES[change])
     code, said = scene.diff(str(tmp_path / "old.toml"), str(tmp_path / "new.toml"), "--fail-on", "above")
@@ -174,16 +174,16 @@ def test_who_would_be_stopped_is_who_is_stopped_when_the_owner_asks(scene: Scene
     assert scene.now(old, new).already
     stays(teams, jobs)
 
-    for entry in scene.now(old, new).asks:  # one after the other: what each takes is predictable of what runs then
+    for entry in scene.now(old, new).asks:  # one after the other: what each preempts is predicted from what runs then
         (now,) = [one for one in scene.now(old, new).asks if (one.team, one.prod) == (entry.team, entry.prod)]
-        assert now.stopped and now.starts
-        before = set(after.stopped())
+        assert now.preempted and now.starts
+        before = set(after.preempted())
         name, wanted = f"asks-{'prod' if entry.prod else 'regular'}", ask(after, now.amount)
         after.submit("a", name, wanted, "prod" if entry.prod else "default")
         after.runs(f"a/{name}", wanted.pods)
-        assert set(after.stopped()) - before == set(map(str, now.stopped))
-    first = predictable.asks[0]
-    assert set(map(str, first.stopped or ())) <= set(after.stopped())
+        assert set(after.preempted()) - before == set(map(str, now.preempted))
+    first = prediction.asks[0]
+    assert set(map(str, first.preempted or ())) <= set(after.preempted())
 
 
 def test_a_team_that_goes_keeps_its_jobs_and_its_quota_until_they_end(scene: Scene) -> None:
@@ -195,7 +195,7 @@ def test_a_team_that_goes_keeps_its_jobs_and_its_quota_until_they_end(scene: Sce
     theirs = [job for job in jobs if job.startswith("c/")]
     assert sorted(map(str, found.leaving)) == sorted(theirs)
     (asks,) = found.asks
-    assert asks.stopped is None and asks.leaving == ("c",)
+    assert asks.preempted is None and asks.leaving == ("c",)
     kubectl(scene.kubeconfig, "delete", "clusterqueue", "c", "--wait=false")
     scene.agree(text)
     stays(teams, jobs)
@@ -205,7 +205,7 @@ def test_a_team_that_goes_keeps_its_jobs_and_its_quota_until_they_end(scene: Sce
     stays(teams, jobs)
     scene.client.deletecollection(BatchJob, namespace="c", cascade=CascadeType.BACKGROUND)
     teams.runs("a/asks", 4)
-    assert teams.stopped() == {}
+    assert teams.preempted() == {}
     teams.clear()
 
 
@@ -219,11 +219,11 @@ def test_what_runs_on_kai_is_read_and_not_stopped_by_the_change(scene: Scene, tm
     found = scene.now(old, new, Scheduler.KAI)
     (above,) = [above for above in found.above if above.by_change]
     assert (above.team, above.used, above.guaranteed, len(above.jobs)) == ("c", 32, 8, 6)
-    assert not found.unlike and found.asks[0].stopped is None
+    assert not found.unlike and found.asks[0].preempted is None
     (tmp_path / "old.toml").write_text(BEFORE)
     (tmp_path / "new.toml").write_text(GIVES)
     _, said = scene.diff(str(tmp_path / "old.toml"), str(tmp_path / "new.toml"), "--scheduler", "kai")
-    assert "c uses 32 GPUs, 24 above its new guarantee of 8" in said and "is not predictable here" in said
+    assert "c uses 32 GPUs, 24 above its new guarantee of 8" in said and "so nothing is predicted here" in said
 
     pods = jobs.names("fills")
     apply(scene.kubeconfig, kai.objects(new))

@@ -1,7 +1,7 @@
 """The model beside a real Kueue: random small agreements, and of every job both say whether it runs.
 
 Each agreement is a game of its own, with its own names, and all are played at once on one lab. A move submits a job or removes
-one. Where nothing is left for Kueue to do, the next job's action is certain, so the model says it before: it runs, it waits, or it
+one. Where nothing is left for Kueue to do, the next job's fate is certain, so the model says it before: it runs, it waits, or it
 runs after others were stopped. Which of several queues must give is Kueue's choice (the newest jobs), and who was stopped may take
 back in turn: then what runs in the end must be one of the states in which that can end. And whenever Kueue has come to rest, every
 job that runs may run, and none that waits may.
@@ -255,29 +255,29 @@ class Game:
         return self.dice.choice((owners or borrowers or any_) if self.dice.random() < 0.75 else any_)
 
     def submit(self, job: Asked) -> Iterator[str]:
-        predictable = self.foretell(job)
-        self.story.append(f"{job}: {predictable}")
+        foretold = self.foretell(job)
+        self.story.append(f"{job}: {foretold}")
         self.jobs[job.key] = job
         ask = Ask(self.plan.flavor[job.flavor], job.units, port=len(self.story))
         self.teams.submit(job.team, job.name, ask, "prod" if job.prod else "default")
         yield "a look"
         while not (self.holds(job.key) or self.told(job.key)):
             yield f"Kueue to decide on {job}"
-        while contradiction := self.contradiction(job, predictable):
+        while contradiction := self.contradiction(job, foretold):
             yield contradiction
         self.told_the_maximum(job)
-        self.counts.open += not predictable.usage or predictable.runs is None
-        self.counts.ran += bool(predictable.usage and predictable.runs and not predictable.stops)
-        self.counts.took_back += bool(predictable.usage and predictable.stops)
-        self.counts.waited += bool(predictable.usage and predictable.runs is False)
+        self.counts.open += not foretold.usage or foretold.runs is None
+        self.counts.ran += bool(foretold.usage and foretold.runs and not foretold.stops)
+        self.counts.took_back += bool(foretold.usage and foretold.stops)
+        self.counts.waited += bool(foretold.usage and foretold.runs is False)
 
-    def contradiction(self, job: Asked, predictable: Foretold) -> str:
+    def contradiction(self, job: Asked, foretold: Foretold) -> str:
         """Empty where what is seen is as the model says."""
-        if predictable.runs is not None and self.holds(job.key) != predictable.runs:
-            return f"{job} should {'run' if predictable.runs else 'wait'}: {self.told(job.key)}"
+        if foretold.runs is not None and self.holds(job.key) != foretold.runs:
+            return f"{job} should {'run' if foretold.runs else 'wait'}: {self.told(job.key)}"
         usage = self.usage(job.flavor)
-        if predictable.usage and usage not in predictable.usage:
-            return f"of {job.flavor} {sorted(usage)} run in place of {[sorted(entry) for entry in predictable.usage]}"
+        if foretold.usage and usage not in foretold.usage:
+            return f"of {job.flavor} {sorted(usage)} run in place of {[sorted(entry) for entry in foretold.usage]}"
         return "; ".join(self.wrong(job.flavor))
 
     def told_the_maximum(self, job: Asked) -> None:

@@ -69,8 +69,8 @@ def test_while_jobs_of_a_team_that_goes_run_nothing_is_foretold() -> None:
     new = THREE.replace("[teams.a]\nguaranteed = 8\n", "").replace(
         "[teams.b]\nguaranteed = 8", "[teams.b]\nguaranteed = 16"
     )
-    assert ask(THREE, new, [job("a", 1)]).leaving == ("a",) and ask(THREE, new, [job("a", 1)]).stopped is None
-    assert ask(THREE, new, [job("c", 1)]).stopped == ()
+    assert ask(THREE, new, [job("a", 1)]).leaving == ("a",) and ask(THREE, new, [job("a", 1)]).preempted is None
+    assert ask(THREE, new, [job("c", 1)]).preempted == ()
 
 
 # --- who would be stopped
@@ -82,31 +82,31 @@ def test_an_owner_that_asks_gets_the_newest_of_those_above() -> None:
     jobs = [job("b", 1), job("b", 2), *(job("c", number) for number in range(3, 9))]
     found = ask(THREE, new, jobs)
     assert (found.team, found.amount) == ("a", 16)
-    assert names(found.stopped) == ["c/job-8", "c/job-7", "c/job-6", "c/job-5"]
+    assert names(found.preempted) == ["c/job-8", "c/job-7", "c/job-6", "c/job-5"]
 
 
 def test_what_is_free_is_taken_first() -> None:
     new = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 8\n"
-    assert ask(THREE, new, [job("c", 1)]).stopped == ()
+    assert ask(THREE, new, [job("c", 1)]).preempted == ()
 
 
 def test_nobody_within_its_guarantee_is_stopped() -> None:
     new = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 8\n"
     jobs = [job("c", 1), job("c", 2), *(job("b", number) for number in range(3, 9))]
-    assert Counter(job.team for job in ask(THREE, new, jobs).stopped or ()) == {"b": 4}
+    assert Counter(job.team for job in ask(THREE, new, jobs).preempted or ()) == {"b": 4}
 
 
 def test_a_team_is_stopped_only_as_far_as_it_is_above() -> None:
     """b's jobs are the newest, but one of them is all that it has beyond its own; the next are c's."""
     new = ONE_FLAVOR + "[teams.a]\nguaranteed = 16\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 8\n"
     jobs = [job("a", 0), *(job("c", number) for number in range(1, 5)), *(job("b", number) for number in range(5, 8))]
-    assert names(ask(THREE, new, jobs).stopped) == ["b/job-7", "c/job-4", "c/job-3"]
+    assert names(ask(THREE, new, jobs).preempted) == ["b/job-7", "c/job-4", "c/job-3"]
 
 
 def test_lower_priority_goes_before_newer_and_what_is_not_needed_stays() -> None:
     new = ONE_FLAVOR + "[teams.a]\nguaranteed = 12\n[teams.b]\nguaranteed = 8\n[teams.c]\nguaranteed = 12\n"
     jobs = [job("a", 0, 8), job("b", 1, 8), job("c", 2, 2, priority=-1), job("c", 3, 4), job("c", 4, 10, priority=9)]
-    assert names(ask(THREE, new, jobs).stopped) == ["c/job-3"]  # the first, of 2, is given back
+    assert names(ask(THREE, new, jobs).preempted) == ["c/job-3"]  # the first, of 2, is given back
 
 
 def test_a_prod_slice_is_asked_for_in_its_own_queue() -> None:
@@ -115,7 +115,7 @@ def test_a_prod_slice_is_asked_for_in_its_own_queue() -> None:
     )
     jobs = [job("a", 0, 8), job("b", 1, 8), *(job("c", number) for number in range(2, 6))]
     found = live_impact(plan(THREE), plan(new), Scheduler.KUEUE, jobs).asks
-    assert [(ask.prod, ask.amount, names(ask.stopped)) for ask in found] == [(True, 4, ["c/job-5"])]
+    assert [(ask.prod, ask.amount, names(ask.preempted)) for ask in found] == [(True, 4, ["c/job-5"])]
 
 
 def test_kai_and_fair_sharing_are_not_foretold() -> None:
@@ -123,9 +123,9 @@ def test_kai_and_fair_sharing_are_not_foretold() -> None:
         "[teams.inference]\nguaranteed = 8", "[teams.inference]\nguaranteed = 16"
     )
     (found,) = live_impact(plan(LAB), plan(new), Scheduler.KAI, []).asks
-    assert found.stopped is None and found.starts
+    assert found.preempted is None and found.starts
     (found,) = live_impact(plan(LAB), plan(new + '[sharing]\npolicy = "fair"\n'), Scheduler.KUEUE, []).asks
-    assert found.stopped is None
+    assert found.preempted is None
 
 
 # --- whole domains

@@ -1,4 +1,4 @@
-"""A difference for a program. Amounts are whole units of the flavor; `borrowable` null is no limit, numbers null: not there."""
+"""A difference for a program. Older names of a key (`fate`, `stopped`) stay beside the new ones. Amounts are whole units of the flavor; `borrowable` null is no limit, numbers null: not there."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def _standing(impact: LiveImpact) -> dict[str, Any]:
                 "amount": one.amount,
                 "prod": one.prod,
                 "starts": one.starts,
-                "stopped": None if one.stopped is None else [_job(job) for job in one.stopped],
+                "preempted": (preempted := None if one.preempted is None else [_job(job) for job in one.preempted]),
+                "stopped": preempted,
             }
             for one in impact.asks
         ],

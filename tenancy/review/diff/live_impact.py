@@ -1,6 +1,6 @@
-"""A change beside what runs: who is above the new guarantee and by which jobs, and who would be stopped if an owner asked.
+"""A change beside what runs: who is above the new guarantee and by which jobs, and which jobs would be preempted if an owner asked.
 
-A number that is lowered stops nobody (kueue#5176; KAI takes back only for a job that waits). Whoever is above a new guarantee then
+A number that is lowered preempts nobody (kueue#5176; KAI takes back only for a job that waits). Whoever is above a new guarantee then
 borrows what was theirs, and keeps it until an owner asks. So what is read off here is a risk, and whose: nothing happens by the
 change itself.
 """
@@ -21,7 +21,7 @@ from .domains import Domains, LostDomain, lost_domains
 @dataclass(frozen=True, slots=True)
 class Above:
     """A team that uses more of a flavor than it will be guaranteed. `jobs` are those beyond the guarantee: the ones that would be
-    stopped first. `by_change`: its guarantee falls; else it borrowed before as it does after."""
+    preempted first. `by_change`: its guarantee falls; else it borrowed before as it does after."""
 
     team: str
     flavor: str
@@ -33,22 +33,22 @@ class Above:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A team that is guaranteed more than before asks at once for all that it lacks. `stopped` is None where that cannot be
-    predictable: by shares (KAI, fair sharing), or while jobs of `leaving` teams run, whose queues' quota counts until they end
+    """A team that is guaranteed more than before asks at once for all that it lacks. `preempted` is None where that cannot be
+    predicted: by shares (KAI, fair sharing), or while jobs of `leaving` teams run, whose queues' quota counts until they end
     (seen on the lab: a job is admitted beyond the nodes). `starts` False: the amount would not start even so."""
 
     team: str
     flavor: str
     amount: int
     prod: bool
-    stopped: tuple[Job, ...] | None
+    preempted: tuple[Job, ...] | None
     starts: bool = True
     leaving: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LiveImpact:
-    """What runs beside the new agreement. `leaving`: jobs of teams that go; nobody stops them, they end by themselves. `unlike`:
+    """What runs beside the new agreement. `leaving`: jobs of teams that go; nobody preempts them, they end by themselves. `unlike`:
     queues that are not on the cluster as the old agreement has them; `already`: all are as the new one has them. `domains`: of a
     topology, by the nodes that are there."""
 
@@ -124,7 +124,7 @@ def _asks(old: Plan, new: Plan, scheduler: Scheduler, jobs: list[Job]) -> Iterat
                     flavor=flavor.name,
                     amount=amount,
                     prod=prod,
-                    stopped=tuple(found or ()) if predictable else None,
+                    preempted=tuple(found or ()) if predictable else None,
                     starts=found is not None or not predictable,
                     leaving=leaving if by_quota else (),
                 )

@@ -7,16 +7,17 @@ was seen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from ...agreement.plan import Plan
-from ...objects import access, immutable, kai, kueue
+from ...objects import access, immutable
 from ...objects.access import Namespaces
 from ...objects.difference import ORDER, Item, Lists, differences
 from ...objects.identity import kind_of, reference
+from ...objects.registry import OBJECTS
 from ...objects.schedulers import Scheduler
 
 Object = Mapping[str, Any]
@@ -58,16 +59,11 @@ def object_changes(
 ) -> dict[str, tuple[ObjectChange, ...]]:
     """By whom they are for: a scheduler, or `access`. Those of a scheduler that gets none for either agreement are left out."""
     for_kueue, for_kai = (scheduler in schedulers for scheduler in (Scheduler.KUEUE, Scheduler.KAI))
-    builders = {
-        "kueue": (lambda plan: kueue.objects(plan)) if for_kueue else None,
-        "kai": (lambda plan: kai.objects(plan)) if for_kai else None,
-        "access": lambda plan: access.objects(plan, namespaces, kueue=for_kueue, kai=for_kai),
+    builders: dict[str, Callable[[Plan], list[dict[str, Any]]]] = {
+        str(scheduler): OBJECTS[scheduler].objects for scheduler in Scheduler if scheduler in schedulers
     }
-    return {
-        name: changes
-        for name, build in builders.items()
-        if build and (changes := tuple(_changes(build(old), build(new))))
-    }
+    builders["access"] = lambda plan: access.objects(plan, namespaces, kueue=for_kueue, kai=for_kai)
+    return {name: changes for name, build in builders.items() if (changes := tuple(_changes(build(old), build(new))))}
 
 
 def _changes(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[ObjectChange]:

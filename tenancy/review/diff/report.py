@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from ...objects.schedulers import TITLES, Scheduler
 from ...quota.jobs import Job
 from ...text.counts import some
 from .domains import LostDomain
@@ -30,7 +31,7 @@ CAPTIONS = ("guaranteed", "lendable", "borrowable", "prod", "can reach")
 MOST_FIELDS = 6  # of one object, in a sentence; the rest is counted
 MOST_VALUE = 80  # characters of a value in such a sentence
 MOST_JOBS = 10  # by name, in a sentence; the rest is counted
-GROUPS = {"kueue": "Kueue", "kai": "KAI", "access": "Namespaces and rights"}
+GROUPS = {**{str(scheduler): TITLES[scheduler] for scheduler in Scheduler}, "access": "Namespaces and rights"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +232,7 @@ def _standing(impact: LiveImpact, names: Names) -> Iterator[str]:
         yield _ask(ask, names)
     for lost in impact.domains:
         yield _domain(lost, names)
-    if not (by_change or impact.leaving or any(ask.stopped for ask in impact.asks)):
+    if not (by_change or impact.leaving or any(ask.preempted for ask in impact.asks)):
         yield f"This change puts none of the {impact.running:,} running jobs above a new guarantee."
 
 
@@ -253,20 +254,20 @@ def _ask(ask: Ask, names: Names) -> str:
     what = f"If {names.team(ask.team)}{' (prod)' if ask.prod else ''} requested its remaining {names.units(ask.flavor, ask.amount)} now, "
     if ask.leaving:
         return (
-            f"{what}the preempted jobs cannot be predicted while jobs of {names.teams(ask.leaving)} run: until they end Kueue counts that "
-            "queue's quota beside the new numbers, and may admit what no node has room for."
+            f"{what}the preempted jobs cannot be predicted while jobs of {names.teams(ask.leaving)} run: until they end, Kueue counts "
+            "the quota of their queue in addition to the new numbers, and may admit jobs that fit on no node."
         )
-    if ask.stopped is None:
-        return f"{what}who is stopped is decided by shares at that moment, and is not predictable here."
+    if ask.preempted is None:
+        return f"{what}the shares at that moment decide which jobs are preempted, so nothing is predicted here."
     if not ask.starts:
-        return f"{what}no job that may be stopped would make room for them at once."
-    if not ask.stopped:
+        return f"{what}preempting every job that may be preempted would still not free enough at once."
+    if not ask.preempted:
         return f"{what}no job would be preempted."
-    by_team = _grouped(ask.stopped, lambda job: job.team)
+    by_team = _grouped(ask.preempted, lambda job: job.team)
     whose = listed(
         [f"{len(jobs):,} of {names.team(team)} ({_sum(jobs, ask.flavor):,})" for team, jobs in by_team.items()]
     )
-    return f"{what}{len(ask.stopped):,} job{'s' * (len(ask.stopped) != 1)} would be preempted: {whose}: {_jobs(ask.stopped, ask.flavor)}."
+    return f"{what}{len(ask.preempted):,} job{'s' * (len(ask.preempted) != 1)} would be preempted: {whose}: {_jobs(ask.preempted, ask.flavor)}."
 
 
 def _jobs(jobs: Iterable[Job], flavor: str = "") -> str:

@@ -16,10 +16,10 @@ from ...cluster.fields import Object, labels_of, owner_of
 from ...cluster.jobs import KAI_QUEUE, JobState, in_quota, of_pods, of_workload
 from ...cluster.queues import by_name, of_teams
 from ...cluster.usage import QUEUES
-from ...objects import kai, kueue
 from ...objects.difference import covers
 from ...objects.identity import reference
-from ...objects.schedulers import Scheduler
+from ...objects.registry import OBJECTS
+from ...objects.schedulers import PerScheduler, Scheduler
 from ...quota.jobs import Job
 from .domains import Domains, largest_domains
 
@@ -37,9 +37,8 @@ class Now:
 
 def read(client: Client, old: Plan, new: Plan, scheduler: Scheduler) -> Now:
     """Raises NotThere where the cluster does not say."""
-    reader = {Scheduler.KUEUE: _of_kueue, Scheduler.KAI: _of_kai}[scheduler]
-    jobs = tuple(reader(client, old, new))
-    objects = {Scheduler.KUEUE: kueue.objects, Scheduler.KAI: kai.objects}[scheduler]
+    jobs = tuple(_JOBS[scheduler](client, old, new))
+    objects = OBJECTS[scheduler].objects
     there = by_name(listing.objects(client, QUEUES[scheduler]))
     unlike_old, unlike_new = (tuple(_unlike(there, objects(plan))) for plan in (old, new))
     return Now(jobs, unlike_old, bool(unlike_old) and not unlike_new, _domains(client, new))
@@ -80,3 +79,6 @@ def _of_kai(client: Client, old: Plan, new: Plan) -> Iterator[Job]:
         alone = owner_of(job.first) and len(job.bodies) == 1
         named = job if alone else replace(job, kind="PodGroup", name=job.group)
         yield in_quota(named, _resources(new, old))
+
+
+_JOBS = PerScheduler(kueue=_of_kueue, kai=_of_kai)

@@ -53,13 +53,14 @@ def _flavor(supply: FlavorSupply) -> dict[str, Any]:
         "guaranteed": supply.promises.guaranteed,
         "pool": supply.promises.pool,
         "overlent": supply.overlent,
+        "violated": supply.promises.short,
         "short": supply.promises.short,
         "prod_short": supply.promises.prod_short,
     }
 
 
 def _table(report: Report) -> Table:
-    heads = ("nodes agreed", "found", "usable", "units agreed", "usable", "guaranteed", "free pool", "short")
+    heads = ("nodes agreed", "found", "usable", "units agreed", "usable", "guaranteed", "free pool", "violated")
     made = new_table("flavor", right=heads)
     for supply in report.flavors:
         promises = supply.promises
