@@ -178,7 +178,7 @@ def test_render_leaves_namespaces_to_the_operator_where_it_is_told(here: Path) -
 
 
 def test_render_names_both_who_may_write_what_a_namespace_gets(here: Path) -> None:
-    assert run("render", "--namespaces", "none") == (2, "", "--namespaces none: there are listed and operator\n")
+    assert run("render", "--namespaces", "none") == (2, "", "--namespaces none: choose listed or operator\n")
 
 
 def test_render_check_agrees_with_what_render_wrote(here: Path) -> None:
@@ -193,7 +193,7 @@ def test_render_check_shows_a_change_of_the_agreement_and_exits_1(here: Path) ->
     assert code == 1
     assert "out/kueue/team-inference.yaml: differs" in out
     assert ["+", "lendingLimit:", '"4"'] in [line.split() for line in out.splitlines()]
-    assert out.endswith("`tenancy render` without --check mends it\n")
+    assert out.endswith("`tenancy render` without --check fixes it\n")
 
 
 def test_render_check_writes_nothing(here: Path) -> None:

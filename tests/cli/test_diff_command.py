@@ -105,11 +105,11 @@ def test_no_change_says_so(here: Path) -> None:
         (("--", "-x:tenancy.toml", "tenancy.toml"), "git knows no revision '-x'"),
         (("no.toml",), "no.toml: there is no such file, and git knows no revision of that name"),
         (("no.toml", "tenancy.toml"), "no.toml:1:1: cannot be read: No such file or directory"),
-        (("-", "-"), "- is one agreement: name the other one, too"),
-        (("-",), "- is one agreement: name the other one, too"),
+        (("-", "-"), "- is one agreement: name the other one too"),
+        (("-",), "- is one agreement: name the other one too"),
         (("--markdown", "--owners"), "give one of them"),
         (("--scheduler", "slurm"), "--scheduler slurm: there are kueue and kai"),
-        (("--namespaces", "x"), "--namespaces x: there are listed and operator"),
+        (("--namespaces", "x"), "--namespaces x: choose listed or operator"),
         (("--fail-on", "above"), "--fail-on above: which cluster?"),
         (("--kubeconfig", "no.yaml"), "there is no kubeconfig at no.yaml"),
     ],
@@ -183,7 +183,7 @@ def test_an_object_that_the_cluster_would_refuse_is_a_gate(here: Path) -> None:
     Path("a.toml").write_text(packed)
     Path("b.toml").write_text(packed.replace('"a/b", ', ""))
     code, out, _ = run("a.toml", "b.toml", "--fail-on", "refused")
-    assert code == 1 and "Topology/t is refused: the cluster lets nobody change spec.levels" in out
+    assert code == 1 and "Topology/t: refused: the cluster lets nobody change spec.levels" in out
 
 
 def test_several_gates_fail_on_any(here: Path) -> None:
@@ -213,7 +213,7 @@ def test_owners_are_a_list_for_a_program_and_those_missing_are_said(here: Path) 
     assert run("a.toml", "b.toml", "--owners") == (
         0,
         "training-leads\n",
-        "research: its numbers change, and the agreement names no leads and no members of it\n",
+        "research: its numbers change, but the agreement names no leads and no members for it\n",
     )
     assert json.loads(run("a.toml", "b.toml", "--owners", "--json")[1]) == {
         "training": ["training-leads"],

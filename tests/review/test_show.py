@@ -138,10 +138,10 @@ def test_the_lab_in_80_cells() -> None:
     assert [line.rstrip() for line in text_of(plan(LAB), 80)][:6] == [
         "                           guaran-     re-  lend-         borrow-    can",
         "                              teed  served   able  prod      able  reach",
-        "Cohort lab                      32     16     16     –               32",
-        "├─ ClusterQueue training        16      8      8     –  no limit     24",
-        "├─ ClusterQueue research         8      0      8     –  no limit     16",
-        "└─ ClusterQueue inference        8      8      0     –  no limit     24",
+        "Cohort lab                      32      16     16     –               32",
+        "├─ ClusterQueue training        16       8      8     –  no limit     24",
+        "├─ ClusterQueue research         8       0      8     –  no limit     16",
+        "└─ ClusterQueue inference        8       8      0     –  no limit     24",
     ]
 
 

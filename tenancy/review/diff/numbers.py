@@ -26,7 +26,7 @@ class Numbers:
 
     @property
     def reserved(self) -> int:
-        """The part of the guarantee that is never lent."""
+        """The part of the guarantee that is reserved: nobody else ever uses it."""
         return self.guaranteed - self.lendable
 
     @property
