@@ -79,7 +79,7 @@ class TenancyAgreement(pulumi.ComponentResource):
         plan = make_plan(args.agreement)
         self._say_what_is_not_exact(plan, args.schedulers)
         if args.without:
-            pulumi.log.warn(f"the cluster serves no {', '.join(args.without)}: {access.WITHOUT}", self)
+            pulumi.log.warn(f"the cluster does not serve {', '.join(args.without)}: {access.WITHOUT}", self)
         trees = []
         if Scheduler.KUEUE in args.schedulers:
             trees.append(self._kueue_tree(plan))

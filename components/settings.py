@@ -52,18 +52,18 @@ class Settings:
         config = pulumi.Config("tenancy")
         known = [field.name for field in fields(cls)]
         given = [key.removeprefix("tenancy:") for key in pulumi.runtime.get_config_env() if key.startswith("tenancy:")]
-        wrong = [f"tenancy:{key} is no setting; {_nearest(key, known)}" for key in given if key not in known]
+        wrong = [f"tenancy:{key} is not a setting; {_nearest(key, known)}" for key in given if key not in known]
         schedulers = _texts(config.get("schedulers"))
         wrong += [
-            f"tenancy:schedulers: {scheduler!r} is no scheduler; there are {', '.join(Scheduler)}"
+            f"tenancy:schedulers: {scheduler!r} is not a scheduler; choose from {', '.join(Scheduler)}"
             for scheduler in schedulers
             if scheduler not in set(Scheduler)
         ]
         namespaces = config.get("namespaces") or cls.namespaces
         if namespaces not in set(Namespaces):
-            wrong.append(f"tenancy:namespaces: {namespaces!r} is none of {', '.join(Namespaces)}")
+            wrong.append(f"tenancy:namespaces: {namespaces!r} is not one of {', '.join(Namespaces)}")
         if not config.get("agreement"):
-            wrong.append("tenancy:agreement names no file; set it: pulumi config set tenancy:agreement tenancy.toml")
+            wrong.append("tenancy:agreement is not set: pulumi config set tenancy:agreement tenancy.toml")
         if config.get_bool("checkpoints") and _skips_checkpoints() and not pulumi.runtime.is_dry_run():
             wrong.append(
                 "tenancy:checkpoints wants the record saved at each step, and PULUMI_SKIP_CHECKPOINTS is set: unset it "
@@ -111,4 +111,4 @@ def _texts(value: str | None) -> list[str]:
 
 def _nearest(key: str, known: list[str]) -> str:
     near = difflib.get_close_matches(key, known, n=1)
-    return f"did you mean tenancy:{near[0]}?" if near else f"there are {', '.join(known)}"
+    return f"did you mean tenancy:{near[0]}?" if near else f"known are {', '.join(known)}"

@@ -55,7 +55,7 @@ def _accepted(agreement: Agreement | None, findings: Iterable[Finding]) -> Agree
 
 def _plain(value: Any, path: tuple[str | int, ...] = ()) -> Any:
     if isinstance(value, pulumi.Output):
-        what = "is an output of another resource; what an agreement holds must be known before anything is made"
+        what = "is an output of another resource; an agreement must be known before any resource is created"
         raise pulumi.RunError(f"{dotted(path)}: {what}")
     if isinstance(value, Mapping):
         return {key: _plain(item, (*path, str(key))) for key, item in value.items()}

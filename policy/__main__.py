@@ -60,11 +60,11 @@ def read(name: str) -> Held:
     remedy = "name the file in --policy-pack-config, as {policy: {agreement: /its/path}}"
     if not name:
         raise NoAgreement(
-            f"this stack has no tenancy:agreement to be held against; {remedy}, or disable the policy there"
+            f"this stack has no tenancy:agreement to compare it with; {remedy}, or disable the policy there"
         )
     folder = project_folder()
     if not Path(name).is_absolute() and not folder:
-        raise NoAgreement(f"{name} counts from the project's folder, which was not found; {remedy}")
+        raise NoAgreement(f"{name} is relative to the project's folder, which was not found; {remedy}")
     loaded = load(Path(folder or "", name))
     if loaded.agreement is None:
         raise NoAgreement("\n".join(map(str, errors(loaded.findings))))
@@ -140,13 +140,13 @@ PolicyPack(
         StackValidationPolicy("no-lending-above-quota", "No queue lends more than it has.", lending),
         StackValidationPolicy(
             "no-guarantee-above-capacity",
-            "The guarantees of a flavor come to no more than there is of it.",
+            "The guarantees of a flavor add up to at most its capacity.",
             capacity,
             config_schema=AGREEMENT,
         ),
         ResourceValidationPolicy(
             "no-queue-outside-agreement",
-            "No queue is written that the agreement does not have.",
+            "No queue is created that the agreement does not have.",
             membership,
             config_schema=AGREEMENT,
         ),

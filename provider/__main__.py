@@ -171,14 +171,14 @@ def read(source: AgreementSource) -> Agreement:
 def written_for(schedulers: list[str] | None) -> tuple[Scheduler, ...]:
     """Raises RunError for a name that is none."""
     if wrong := [scheduler for scheduler in schedulers or () if scheduler not in set(Scheduler)]:
-        raise pulumi.RunError(f"schedulers: {wrong[0]!r} is no scheduler; there are {', '.join(Scheduler)}")
+        raise pulumi.RunError(f"schedulers: {wrong[0]!r} is not a scheduler; choose from {', '.join(Scheduler)}")
     return tuple(dict.fromkeys(map(Scheduler, schedulers or ()))) or (Scheduler.KUEUE,)
 
 
 def left_to(namespaces: str | None) -> Namespaces:
     """Raises RunError for a word that is none."""
     if namespaces and namespaces not in set(Namespaces):
-        raise pulumi.RunError(f"namespaces: {namespaces!r} is none of {', '.join(Namespaces)}")
+        raise pulumi.RunError(f"namespaces: {namespaces!r} is not one of {', '.join(Namespaces)}")
     return Namespaces(namespaces or Namespaces.LISTED)
 
 

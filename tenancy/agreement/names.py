@@ -42,14 +42,14 @@ UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\ufff
 def text_problem(text: str) -> tuple[str, str] | None:
     """What is wrong with a text to show to people: characters that cannot be shown; None when nothing is."""
     if found := UNWRITABLE.search(text):
-        return f"holds the control character U+{ord(found[0]):04X}", "write it in one line of text"
+        return f"contains the control character U+{ord(found[0]):04X}", "write it as one line of plain text"
     return None
 
 
 def name_problem(name: str, rule: Rule) -> tuple[str, str] | None:
     """What a cluster would say against `name`, and what would be right; None when it would take it."""
     if not rule.pattern.fullmatch(name):
-        return f"{name[:80]!r} is no name a cluster accepts", f"use {rule.words}{_hint(name, rule)}"
+        return f"{name[:80]!r} is not a name that a cluster accepts", f"use {rule.words}{_hint(name, rule)}"
     if len(name) > rule.longest:
         return f"{name[:20] + '…'!r} has {len(name)} characters", f"at most {rule.longest} are allowed"
     return None
@@ -61,7 +61,7 @@ def label_key_problem(key: str) -> tuple[str, str] | None:
     if slash and (problem := name_problem(prefix, SUBDOMAIN)):
         return f"{key[:80]!r} has no DNS name before its '/'", problem[1]
     if problem := name_problem(name, _KEY_NAME):
-        return f"{key[:80]!r} is no label key", problem[1]
+        return f"{key[:80]!r} is not a label key", problem[1]
     return None
 
 

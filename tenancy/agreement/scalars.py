@@ -72,7 +72,7 @@ def _quantity(parse: Callable[[str], int], example: str) -> Callable[[object], i
             raise _problem(str(error), f"write one such as {example}") from None
         if number == 0:
             raise _problem(
-                f"{shown(value)} is zero, and a job without it could never be admitted", f"write one such as {example}"
+                f"{shown(value)} is zero, and Kueue could never admit a job then", f"write one such as {example}"
             )
         return number
 
@@ -87,7 +87,7 @@ def cpu(text: str) -> int:
 def memory(text: str) -> int:
     """`120Gi` or `64G` in bytes. Raises ValueError when it is none, has no unit or not whole bytes."""
     if text.isascii() and text.isdigit():
-        raise ValueError(f"{text[:40]} has no unit, which would mean bytes")
+        raise ValueError(f"{text[:40]} has no unit and would mean bytes")
     if text.endswith("m"):
         raise ValueError(f"{text[:40]!r} is not a quantity of memory: m counts thousandths of a byte")
     return _whole(text, 1, "one byte")

@@ -53,7 +53,7 @@ def load(file: str | FilePath, check: Checks) -> Loaded:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or error
-        return _unusable(str(file), f"cannot be read: {reason}", "name a file that holds an agreement")
+        return _unusable(str(file), f"cannot be read: {reason}", "name a file that contains an agreement")
     return loads(data, check, str(file))
 
 
@@ -140,7 +140,7 @@ def _place(findings: list[Finding], text: str, file: str) -> tuple[Finding, ...]
     placed.sort(key=lambda finding: (finding.line, finding.column))
     if rest := placed[MOST_FINDINGS:]:
         severity = Severity.ERROR if errors(rest) else Severity.ADVICE
-        more = Finding((), "has more problems than these", "mend these first", severity)
+        more = Finding((), "has more problems than are listed here", "fix these first", severity)
         placed[MOST_FINDINGS:] = [more.at(file, rest[0].line, rest[0].column)]
     return tuple(placed)
 

@@ -68,7 +68,8 @@ def main() -> None:
         if error.name not in OF_LAB:
             raise
         print(
-            f"tenancy: no {error.name} here: for what needs a cluster, pip install 'gpu-tenancy[lab]'", file=sys.stderr
+            f"tenancy: the package {error.name} is not installed: commands that need a cluster need pip install 'gpu-tenancy[lab]'",
+            file=sys.stderr,
         )
         sys.exit(2)
     except OSError as error:

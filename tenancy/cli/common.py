@@ -22,7 +22,7 @@ File = Annotated[
     str | None, typer.Argument(metavar="FILE", help=f"The agreement; default: {DEFAULT_FILE}.", show_default=False)
 ]
 FileOption = Annotated[
-    str | None, typer.Option("--file", "-f", metavar="FILE", help="The agreement, alike in every command.")
+    str | None, typer.Option("--file", "-f", metavar="FILE", help="The agreement, in place of the argument FILE.")
 ]
 Member = TypeVar("Member", bound=StrEnum)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
@@ -44,7 +44,7 @@ def scheduler_option(members: type[Member], help_: str) -> Any:
             return members(name)
         except ValueError:
             names = list(members)
-            return stop(f"--scheduler {name}: there are {(' and ' if len(names) == 2 else ', ').join(names)}")
+            return stop(f"--scheduler {name}: choose {(' or ' if len(names) == 2 else ', ').join(names)}")
 
     return typer.Option("--scheduler", metavar="|".join(members), parser=parse, help=help_, show_default=False)
 
@@ -92,7 +92,9 @@ def known(kind: str, names: Collection[str], there: Mapping[str, object]) -> Non
 
     for name in names:
         if name not in there:
-            stop(f"--{kind}: {name!r} is no {kind} of this agreement; {did_you_mean(name, there, f'it has no {kind}')}")
+            stop(
+                f"--{kind}: {name!r} is not a {kind} of this agreement; {did_you_mean(name, there, f'it has no {kind}')}"
+            )
 
 
 def print_json(value: Any) -> None:

@@ -56,7 +56,7 @@ def pair(old: str | None, new: str | None) -> tuple[str, str]:
 def _committed(file: str) -> str:
     """The same file in the last commit, by its path from here."""
     if file == STDIN:
-        common.stop("- is one agreement: name the other one, too")
+        common.stop("- is one agreement: name the other one too")
     path = os.path.relpath(file)
     return f"HEAD:{path if path.startswith('..') else f'./{path}'}"
 

@@ -104,7 +104,7 @@ def require_reachable(kubeconfig: str | None, context: str | None, timeout: floa
     except urllib.error.HTTPError as answer:
         if answer.code >= 500:
             raise Unreachable(
-                f"the cluster at {server} ({where}) is not ready: /readyz says {answer.code}. {REMEDY}"
+                f"the cluster at {server} ({where}) is not ready: /readyz answers {answer.code}. {REMEDY}"
             ) from None
     except (OSError, ValueError) as error:  # URLError is an OSError
         reason = getattr(error, "reason", error)

@@ -64,7 +64,7 @@ class Found:
     unmade: Sequence[str]
     """What is ours, and not wanted."""
     held: Sequence[str]
-    """Queues that somebody has stopped by hand: `ClusterQueue/training: held by hand (stopPolicy Hold)`."""
+    """Queues that somebody has stopped by hand: `ClusterQueue/training: somebody has stopped this queue (stopPolicy Hold)`."""
     there: Mapping[str, Object]
     """As the cluster has it: what is wanted otherwise, and what is ours and not wanted, also where it is being deleted."""
 
@@ -92,38 +92,40 @@ class Found:
 
     def refusals(self, record: Mapping[str, Object], *, adopt: bool, prune: bool) -> list[str]:
         """Why nothing may be written, in sentences; none when all is well."""
-        said = [f"the cluster serves no {kind}: install its controller first" for kind in self.unserved]
+        said = [f"the cluster does not serve {kind}: install its controller first" for kind in self.unserved]
         if (foreign := [entry for entry in self.foreign if entry not in record]) and not adopt:
             said.append(
-                f"{names(foreign)}: on the cluster already, and not made by this agreement. Rename or remove what "
-                "is there, or take it over with: pulumi config set tenancy:adopt true"
+                f"{names(foreign)}: already on the cluster, and not made by this agreement. Rename or remove the "
+                "existing objects, or take them over: pulumi config set tenancy:adopt true"
             )
         if self.leaving:
-            said.append(f"{names(self.leaving)}: being deleted on the cluster; wait until nothing uses it any more")
+            said.append(
+                f"{names(self.leaving)}: being deleted on the cluster. Wait until nothing uses these objects any more"
+            )
         said += [
-            f"{field}: the cluster lets nobody change it. Give the {field.partition('/')[0]} a new name in the agreement"
+            f"{field}: this field cannot be changed on a cluster. Give the {field.partition('/')[0]} a new name in the agreement"
             for field in self.fixed
         ]
         said += [
-            f"Namespace/{entry.partition(' ')[0]}: another team's by its label, and the operator cannot change LocalQueues. Take "
-            f"the label off first: kubectl label namespace {entry}-  Then update, once its LocalQueues are gone"
+            f"Namespace/{entry.partition(' ')[0]}: its label gives it to another team, and the operator cannot change LocalQueues. Remove "
+            f"the label first: kubectl label namespace {entry}-  Run pulumi up again once its LocalQueues are gone"
             for entry in self.moved
         ]
         by_hand = self.by_hand(record)
         if unnoticed := [entry for entry in self.unnoticed(record) if entry not in by_hand]:
             said.append(
-                f"{names(unnoticed)}: not on the cluster as this stack wrote it (changed by hand, or by an update that "
-                "was killed, or it is another cluster). Take note of what is there with: pulumi refresh. Then update"
+                f"{names(unnoticed)}: not on the cluster as this stack wrote it: somebody or an update that was killed has changed it, "
+                "or this is another cluster. Read the cluster into the stack's state: pulumi refresh. Then run pulumi up again"
             )
         labelled, left = _shared_first(self.left(record))
         if labelled and not prune:
             said.append(
-                f"{names(labelled)}: given a label by an update that was killed. Take it off, or have it taken off with: "
+                f"{names(labelled)}: an update that was killed has added a label. Remove it, or let the next update remove it: "
                 "pulumi config set tenancy:prune true"
             )
         if left and not prune:
             said.append(
-                f"{names(left)}: left by an update that was killed. Remove it, or have it removed with: "
+                f"{names(left)}: left over from an update that was killed. Remove it, or let the next update remove it: "
                 "pulumi config set tenancy:prune true"
             )
         return said
@@ -172,7 +174,7 @@ class Cluster:
                 foreign += [] if ours or KINDS[kind].shared else [name]
                 leaving += [name] if going else []
                 policy = (live.get("spec") or {}).get("stopPolicy", "None")
-                held += [f"{name}: held by hand (stopPolicy {policy})"] if policy != "None" else []
+                held += [f"{name}: somebody has stopped this queue (stopPolicy {policy})"] if policy != "None" else []
                 if not is_replaced(made[name]):
                     fixed += [f"{name}: {entry} would change" for entry in changed(live, made[name])]
                 if KINDS[kind].shared:
@@ -217,7 +219,9 @@ class Cluster:
         try:
             found = served(self._http, _row(kind, version))
         except Unreadable as error:
-            raise PreflightError(f"the cluster does not let us list {KINDS[kind].plural}: {error.reason}") from None
+            raise PreflightError(
+                f"the cluster does not allow this user to list {KINDS[kind].plural}: {error.reason}"
+            ) from None
         return None if found is None else {reference(entry): entry for entry in found}
 
 
@@ -256,4 +260,4 @@ def _check(answer: httpx2.Response, what: str) -> Any:
     """The body, or an error in the cluster's words (a role without the right says so there)."""
     if answer.is_success:
         return answer.json()
-    raise PreflightError(f"the cluster does not let us {what}: {reason_of(answer)}")
+    raise PreflightError(f"the cluster does not allow this user to {what}: {reason_of(answer)}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..agreement.plan import Plan
 from ..objects import kai
-from ..objects.schedulers import Place, Scheduler
+from ..objects.schedulers import PerScheduler, Place, Scheduler
 from ..quota.lending import Use
 from ..text.quantity import amount, whole
 from .clients import Client
@@ -17,14 +17,14 @@ from .queues import of_teams
 
 __all__ = ["QUEUES", "NotThere", "kai_uses", "kueue_uses", "present"]
 
-QUEUES: Mapping[str, str] = {Scheduler.KUEUE: "ClusterQueue", Scheduler.KAI: "Queue"}
+QUEUES = PerScheduler(kueue="ClusterQueue", kai="Queue")
 """The kind whose status says what is in use."""
 
 
 def present(client: Client) -> str:
     """The scheduler whose queues are in the cluster; Kueue where both have some. Raises NotThere when neither has."""
-    for scheduler, kind in QUEUES.items():
-        if objects(client, kind):
+    for scheduler in Scheduler:
+        if objects(client, QUEUES[scheduler]):
             return str(scheduler)
     raise NotThere("neither Kueue nor KAI has a queue in this cluster: pulumi up, or tenancy render and kubectl apply")
 

@@ -307,7 +307,7 @@ def chosen(names: Iterable[str]) -> list[Controller]:
     wanted = list(dict.fromkeys([*ALWAYS, *names]))
     if unknown := [name for name in wanted if name not in CONTROLLERS]:
         optional = ", ".join(name for name in CONTROLLERS if name not in ALWAYS)
-        raise LabError(f"the lab has no controller {', '.join(map(repr, unknown))}; there are {optional}")
+        raise LabError(f"the lab has no controller {', '.join(map(repr, unknown))}; choose from {optional}")
     return [
         CONTROLLERS[name]
         for name in dict.fromkeys(need for name in wanted for need in (*CONTROLLERS[name].needs, name))
@@ -322,12 +322,14 @@ def given_folder(row: Controller) -> Path | None:
     root = os.environ.get(GIVEN_VARIABLE)
     wanted = f"a folder {row.name}/bin with {programs} and {row.name}/crds with its CRDs"
     if not root:
-        raise LabError(f"{row.name} is in no package registry: set {GIVEN_VARIABLE} to a folder that holds {wanted}")
+        raise LabError(
+            f"{row.name} is not in a package registry: set {GIVEN_VARIABLE} to a folder that contains {wanted}"
+        )
     folder = Path(root).resolve() / row.name
     for process in row.processes:
         if not os.access(given_program(folder, row, process), os.X_OK):
             raise LabError(
-                f"{row.name} is in no package registry, and {GIVEN_VARIABLE}={root} has no program "
+                f"{row.name} is not in a package registry, and {GIVEN_VARIABLE}={root} has no program "
                 f"{row.name}/bin/{process.name}: it must hold {wanted}"
             )
     return folder

@@ -139,8 +139,8 @@ def _kwokctl(folder: Folder, programs: Mapping[str, Path], *arguments: str) -> N
             kwokctl.wait()
     if kwokctl.returncode:
         raise LabError(
-            f"kwokctl failed with exit code {kwokctl.returncode}; where a lab was left half made, "
-            f"tenancy lab down --name {folder.name} clears it. Its log ends with:\n{tail(log)}"
+            f"kwokctl failed with exit code {kwokctl.returncode}; if a lab was left half made, "
+            f"tenancy lab down --name {folder.name} removes it. Its log ends with:\n{tail(log)}"
         )
 
 

@@ -259,7 +259,7 @@ def _build(module: Module, order: Order, prepared: Future[set[str]], progress: P
     order = {name: what for name, what in order.items() if not (target / name).exists()}
     if not order:
         return
-    progress.note(f"{module.name}: looking at what {', '.join(order)} need")
+    progress.note(f"{module.name}: listing the packages that {', '.join(order)} need")
     stale = prepared.result()
     target.mkdir(parents=True, exist_ok=True)
     for left in folder(module).glob("building-*"):  # by a build that was killed: we hold the lock, so nobody uses it

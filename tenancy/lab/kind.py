@@ -76,10 +76,12 @@ def up(plan: Plan, name: str = "lab", with_: Iterable[str] = (), report: Report 
     result = folder(name)
     had = result.state()
     if had and had.on != "kind":
-        raise LabError(f"lab {name} is on {had.on}: tenancy lab down --name {name} first")
+        raise LabError(f"lab {name} already runs on {had.on}: stop it first with tenancy lab down --name {name}")
     wanted = set(with_)
     if others := sorted(wanted - {*ALWAYS, OPTIONAL}):
-        raise LabError(f"on kind the lab has Kueue, KAI, fake-gpu-operator and KubeVirt, and not {', '.join(others)}")
+        raise LabError(
+            f"on kind the lab can run Kueue, KAI, fake-gpu-operator and KubeVirt, but not {', '.join(others)}"
+        )
     _require_programs()
     config = configuration(plan, name)
     optional = [OPTIONAL] if OPTIONAL in {*wanted, *(had.controllers if had else ())} else []
@@ -119,7 +121,7 @@ def configuration(plan: Plan, name: str) -> dict[str, Any]:
     workers = list(_workers(plan, name))
     if len(workers) > MOST_WORKERS:
         raise LabError(
-            f"the agreement has {len(workers)} nodes, and kind runs each as a container, at most {MOST_WORKERS} here; "
+            f"the agreement has {len(workers)} nodes, but kind runs each node as a container, and at most {MOST_WORKERS} are possible here; "
             "without --on kind the lab simulates any number"
         )
     return {

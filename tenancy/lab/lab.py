@@ -60,7 +60,7 @@ class Status:
             return f"lab {self.name} is up on {self.on}: {has}"
         wrong = [] if self.answers else ["its API server does not answer"]
         wrong += [f"{process} does not run" for process in self.stopped]
-        return f"lab {self.name} is not fine ({'; '.join(wrong)}); tenancy lab up --name {self.name} mends it: {has}"
+        return f"lab {self.name} has a problem ({'; '.join(wrong)}); repair it with tenancy lab up --name {self.name}. It has {has}"
 
     @property
     def fine(self) -> bool:
@@ -76,7 +76,7 @@ def up(plan: Plan, name: str = "lab", with_: Iterable[str] = (), report: Report 
     result = folder(name)
     state = result.state() or State(plan.cluster)
     if state.on != "kwok":
-        raise LabError(f"lab {name} is on {state.on}: tenancy lab down --name {name} first")
+        raise LabError(f"lab {name} already runs on {state.on}: stop it first with tenancy lab down --name {name}")
     state.agreement = plan.cluster
     rows = [row.on(plan) for row in chosen([*state.controllers, *with_])]
     brought = {row.name: given_folder(row) for row in rows}

@@ -33,7 +33,7 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
         "[teams.a]\nguaranteed = 24\n[teams.b]\nguaranteed = 16",
         [
             (
-                "flavors.gpu: teams are guaranteed 40 GPUs (a 24 + b 16), 4 nodes of 8 have 32; "
+                "flavors.gpu: teams are guaranteed 40 GPUs (a 24 + b 16), but 4 nodes of 8 have 32; "
                 "lower guarantees by 8, or add nodes"
             )
         ],
@@ -54,7 +54,7 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
         "[teams.Research]\nguaranteed = 8",
         [
             (
-                "teams.Research: 'Research' is no name a cluster accepts; use lower-case letters, digits, '-' and '.', "
+                "teams.Research: 'Research' is not a name that a cluster accepts; use lower-case letters, digits, '-' and '.', "
                 "a letter or digit at both ends, for instance 'research'"
             )
         ],
@@ -63,7 +63,7 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
         "[departments.deep_learning]\n[teams.a]\nguaranteed = 8\ndepartment = 'deep_learning'",
         [
             (
-                "departments.deep_learning: 'deep_learning' is no name a cluster accepts; use lower-case letters, digits, "
+                "departments.deep_learning: 'deep_learning' is not a name that a cluster accepts; use lower-case letters, digits, "
                 "'-' and '.', a letter or digit at both ends, for instance 'deep-learning'"
             )
         ],
@@ -80,7 +80,7 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
         f"{TEAM}[priorities]\nPROD = 1",
         [
             (
-                "priorities.PROD: 'PROD' is no name a cluster accepts; use lower-case letters, digits, '-' and '.', "
+                "priorities.PROD: 'PROD' is not a name that a cluster accepts; use lower-case letters, digits, '-' and '.', "
                 "a letter or digit at both ends, for instance 'prod'"
             )
         ],
@@ -119,7 +119,7 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
     ),
     "a name to show of two lines": (
         "[teams.a]\nguaranteed = 8\ndisplay_name = 'The A\\nTeam'".replace("'", '"'),
-        ["teams.a.display_name: holds the control character U+000A; write it in one line of text"],
+        ["teams.a.display_name: contains the control character U+000A; write it as one line of plain text"],
     ),
     "a team called like the queue of jobs without one": (
         "[teams.default-queue]\nguaranteed = 8",
@@ -129,19 +129,19 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
     ),
     "an unknown department": (
         "[departments.speech]\n[teams.a]\nguaranteed = 8\ndepartment = 'spech'\n[teams.b]\ndepartment = 'speech'",
-        ["teams.a.department: 'spech' is no department of this agreement; did you mean 'speech'?"],
+        ["teams.a.department: 'spech' is not a department of this agreement; did you mean 'speech'?"],
     ),
     "an unknown flavor": (
         "[teams.a]\nguaranteed = { gpus = 8 }",
-        ["teams.a.guaranteed.gpus: 'gpus' is no flavor of this agreement; did you mean 'gpu'?"],
+        ["teams.a.guaranteed.gpus: 'gpus' is not a flavor of this agreement; did you mean 'gpu'?"],
     ),
     "an unknown flavor like no other": (
         "[teams.a]\nguaranteed = { tpu-v5 = 8 }",
-        ["teams.a.guaranteed.tpu-v5: 'tpu-v5' is no flavor of this agreement; known are gpu"],
+        ["teams.a.guaranteed.tpu-v5: 'tpu-v5' is not a flavor of this agreement; known are gpu"],
     ),
     "CPUs of a GPU flavor": (
         "[teams.a]\nguaranteed = '8 cpu'",
-        ["teams.a.guaranteed: is in CPUs, flavor 'gpu' is counted in GPUs; write 8"],
+        ["teams.a.guaranteed: is in CPUs, but flavor 'gpu' is counted in GPUs; write 8"],
     ),
     "half a GPU": (
         "[teams.a]\nguaranteed = 7.5",
@@ -191,8 +191,8 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
         "[teams.a]\nguaranteed = 12",
         [
             (
-                "advice: teams.a.guaranteed: 12 GPUs: no whole number of nodes of 8, so jobs that ask for whole nodes "
-                "reach 8; 8 or 16 would be whole nodes"
+                "advice: teams.a.guaranteed: 12 GPUs is not a multiple of the node size (8), so jobs that request whole nodes "
+                "can use only 8 of them; 8 or 16 would be whole nodes"
             )
         ],
     ),
@@ -200,12 +200,12 @@ SINGLE: dict[str, tuple[str, list[str]]] = {
         "[teams.a]\nguaranteed = 1",
         [
             (
-                "advice: teams.a.guaranteed: 1 GPU: no whole number of nodes of 8, so jobs that ask for whole nodes reach 0; "
+                "advice: teams.a.guaranteed: 1 GPU is not a multiple of the node size (8), so jobs that request whole nodes can use only 0 of them; "
                 "8 would be a whole node"
             )
         ],
     ),
-    "no team": ("", ["advice: teams: holds no team; add a table such as [teams.research]"]),
+    "no team": ("", ["advice: teams: has no teams; add a table such as [teams.research]"]),
     "a team that can run nothing": (
         "[teams.a]\nborrowable = 0",
         [
@@ -233,8 +233,15 @@ def test_what_is_wrong_with_a_team_is_said(case: str) -> None:
 @pytest.mark.parametrize(
     ("layout", "says"),
     [
-        ("cohort", ["so it may be a job of the same team", "two stops for one", 'guarantee_on = "queue"']),
-        ("queue", ["one that borrows, or one of the same team beyond guaranteed - prod"]),
+        (
+            "cohort",
+            [
+                "reclaiming prod may first preempt the team's own regular job",
+                "which then preempts a borrower",
+                'guarantee_on = "queue"',
+            ],
+        ),
+        ("queue", ["a job that borrows, or a job of the same team beyond guaranteed - prod"]),
     ],
 )
 def test_whose_jobs_prod_stops_first_is_said_where_a_team_has_prod(layout: str, says: list[str]) -> None:
@@ -254,7 +261,7 @@ MIG = FLAVOR + "gpus_per_node = 1\nmig = "
 FLAVORS: dict[str, tuple[str, list[str]]] = {
     "no flavor": (
         '[cluster]\nname = "lab"\n[flavors]\n[teams.a]',
-        ["flavors: holds no flavor; add a table such as [flavors.gpu] with nodes and gpus_per_node"],
+        ["flavors: has no flavors; add a table such as [flavors.gpu] with nodes and gpus_per_node"],
     ),
     "no nodes": (
         FLAVOR.replace("4", "0") + "gpus_per_node = 8",
@@ -266,7 +273,9 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
     ),
     "no GPU to cut": (
         FLAVOR + 'mig = { gpu = "A100-80GB", profile = "1g.10gb" }',
-        ["flavors.gpu: has no capacity: mig without gpus_per_node; say how many GPUs of a node are cut"],
+        [
+            "flavors.gpu: has no capacity: mig without gpus_per_node; set gpus_per_node to the number of GPUs that are cut"
+        ],
     ),
     "half a CPU": (
         FLAVOR + 'cpu_per_node = "500m"\nmemory_per_node = "4Gi"',
@@ -297,7 +306,7 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
         MIG.replace("[teams.a]", "[teams.a]\nguaranteed = 30") + '{ gpu = "A100-80GB", profile = "1g.10gb" }',
         [
             (
-                "flavors.gpu: teams are guaranteed 30 slices (a 30), 4 nodes of 7 have 28; "
+                "flavors.gpu: teams are guaranteed 30 slices (a 30), but 4 nodes of 7 have 28; "
                 "lower guarantees by 2, or add nodes"
             )
         ],
@@ -307,8 +316,8 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
         'node_labels = { "nvidia.com/gpu.product" = "NVIDIA-A100-SXM4-80GB" }',
         [
             (
-                "flavors.gpu.node_labels.\"nvidia.com/gpu.product\": 'NVIDIA-A100-SXM4-80GB' is no product of GPUs cut by "
-                "strategy single; it would end in -MIG-1g.10gb"
+                "flavors.gpu.node_labels.\"nvidia.com/gpu.product\": 'NVIDIA-A100-SXM4-80GB' is not a product name of GPUs cut with "
+                'strategy "single"; its name must end in -MIG-1g.10gb'
             )
         ],
     ),
@@ -317,8 +326,8 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
         "[flavors.whole]\nnodes = 1\ngpus_per_node = 8",
         [
             (
-                "advice: flavors.gpu.mig.strategy: slices are asked for as nvidia.com/gpu here, as the whole GPUs of whole "
-                'are; a job that must have one of them names its nodes; strategy = "mixed" tells them apart'
+                "advice: flavors.gpu.mig.strategy: jobs request these slices as nvidia.com/gpu, the same name as whole GPUs of whole"
+                '; a job that needs one of the two must select its nodes; strategy = "mixed" gives slices a name of their own'
             )
         ],
     ),
@@ -347,7 +356,7 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
         '[flavors.other]\nnodes = 1\ngpus_per_node = 8\nnode_labels = { pool = "a", y = "1" }',
         [
             (
-                "advice: flavors.other.node_labels: and those of flavor 'gpu' can be on one node, which would count in both; "
+                "advice: flavors.other.node_labels: a node can match these labels and those of flavor 'gpu', and would then count in both; "
                 "give the two one label with different values"
             )
         ],
@@ -357,8 +366,8 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
         '[flavors.other]\nnodes = 1\ngpus_per_node = 8\nnode_labels = { pool = "b" }',
         [
             (
-                "advice: flavors.other.node_labels: has no label key in common with flavor 'gpu', so a job cannot name one of "
-                "the two: Kueue asks of each only for its own keys, and both have nvidia.com/gpu; "
+                "advice: flavors.other.node_labels: shares no label key with flavor 'gpu', so a job cannot choose one of "
+                "the two: Kueue compares only a flavor's own label keys with a job's, and both flavors have nvidia.com/gpu; "
                 "give the two one label with different values"
             )
         ],
@@ -376,7 +385,7 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
         GPUS + 'node_labels = { pool = "a b" }',
         [
             (
-                "flavors.gpu.node_labels.pool: 'a b' is no name a cluster accepts; use letters, digits, '-', '_' and '.', "
+                "flavors.gpu.node_labels.pool: 'a b' is not a name that a cluster accepts; use letters, digits, '-', '_' and '.', "
                 "a letter or digit at both ends, for instance 'a-b'"
             )
         ],
@@ -392,7 +401,7 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
     ),
     "a taint twice": (
         GPUS + 'taints = [{ key = "a", effect = "NoSchedule" }, { key = "a", value = "b", effect = "NoSchedule" }]',
-        ["flavors.gpu.taints[1]: 'a' with effect NoSchedule stands there twice; a node has each key and effect once"],
+        ["flavors.gpu.taints[1]: 'a' with effect NoSchedule is listed twice; name each key and effect once"],
     ),
     "a taint of an effect that does not exist": (
         GPUS + 'taints = [{ key = "a", effect = "No" }]',
@@ -400,7 +409,7 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
     ),
     "a topology that is not there": (
         GPUS + 'topology = "zonal"\n[topologies.zone]\nlevels = ["kubernetes.io/hostname"]',
-        ["flavors.gpu.topology: 'zonal' is no topology of this agreement; did you mean 'zone'?"],
+        ["flavors.gpu.topology: 'zonal' is not a topology of this agreement; did you mean 'zone'?"],
     ),
     "hosts above zones": (
         GPUS + '[topologies.t]\nlevels = ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]',
@@ -412,32 +421,32 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
         GPUS + '[topologies.t]\nlevels = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"]',
         [
             (
-                "topologies.t.levels: 'topology.kubernetes.io/zone' cannot be wider than 'topology.kubernetes.io/region'; "
+                "topologies.t.levels: 'topology.kubernetes.io/zone' is listed before 'topology.kubernetes.io/region', which is wider; "
                 "order the levels from widest to narrowest"
             )
         ],
     ),
     "a level twice": (
         GPUS + '[topologies.t]\nlevels = ["a", "a"]',
-        ["topologies.t.levels[1]: 'a' stands there twice; name each level once"],
+        ["topologies.t.levels[1]: 'a' is listed twice; name each level once"],
     ),
     "no level": (GPUS + "[topologies.t]\nlevels = []", ["topologies.t.levels: has 0 levels; 1 to 16 are possible"]),
     "the other unit's ratio": (
         GPUS + "cpu_per_slice = 2",
-        ["flavors.gpu.cpu_per_slice: does not fit: the flavor is counted in gpus; write cpu_per_gpu"],
+        ["flavors.gpu.cpu_per_slice: does not apply: the flavor is counted in gpus; write cpu_per_gpu"],
     ),
     "a ratio that the node does not have": (
         GPUS + "cpu_per_node = 64\ncpu_per_gpu = 10",
         [
             (
-                "advice: flavors.gpu.cpu_per_gpu: 8 gpus of a node ask for more cpu than cpu_per_node; "
-                "at this ratio no node serves all its gpus: lower the ratio"
+                "advice: flavors.gpu.cpu_per_gpu: 8 gpus of a node need more cpu than cpu_per_node; "
+                "at this ratio no node can use all its gpus: lower the ratio"
             )
         ],
     ),
     "memory without a unit": (
         GPUS + "memory_per_gpu = 120",
-        ['flavors.gpu.memory_per_gpu: 120 has no unit, which would mean bytes; write one such as "120Gi"'],
+        ['flavors.gpu.memory_per_gpu: 120 has no unit and would mean bytes; write one such as "120Gi"'],
     ),
     "memory that is no quantity": (
         GPUS + 'memory_per_gpu = "120 GB"',
@@ -447,18 +456,18 @@ FLAVORS: dict[str, tuple[str, list[str]]] = {
         GPUS + "cpu_per_gpu = 0",
         [
             (
-                "flavors.gpu.cpu_per_gpu: 0 is zero, and a job without it could never be admitted; "
+                "flavors.gpu.cpu_per_gpu: 0 is zero, and Kueue could never admit a job then; "
                 'write one such as 14 or "1500m"'
             )
         ],
     ),
     "CPUs without their unit": (
         FLAVOR.replace("[teams.a]", "[teams.a]\nguaranteed = 64") + 'cpu_per_node = 64\nmemory_per_node = "256Gi"',
-        ["teams.a.guaranteed: has no unit, flavor 'gpu' is counted in CPUs; write \"64 cpu\""],
+        ["teams.a.guaranteed: has no unit, but flavor 'gpu' is counted in CPUs; write \"64 cpu\""],
     ),
     "a bare number of two flavors": (
         GPUS.replace("[teams.a]", "[teams.a]\nguaranteed = 8") + "[flavors.other]\nnodes = 1\ngpus_per_node = 8",
-        ["teams.a.guaranteed: does not say of which of 2 flavors; write a table such as { gpu = 8 }"],
+        ["teams.a.guaranteed: does not say which of the 2 flavors it counts; write a table such as { gpu = 8 }"],
     ),
 }
 
@@ -518,7 +527,7 @@ def test_of_a_file_wrong_all_over_the_first_problems_are_said() -> None:
     text = ONE_FLAVOR + "[teams.a]\n" + "".join(f"x{number} = 1\n" for number in range(3000))
     found = loads(text).findings
     assert len(found) == 1001
-    assert found[-1].message == "has more problems than these"
+    assert found[-1].message == "has more problems than are listed here"
 
 
 def test_a_thousand_times_advice_is_still_advice() -> None:
@@ -537,7 +546,7 @@ def flavors(count: int, more: str = "") -> str:
 
 def test_64_flavors_fit_a_resource_group_and_65_do_not() -> None:
     assert findings(flavors(64)) == []
-    assert findings(flavors(65)) == ["flavors: 65 flavors are too many for one resource group; Kueue takes at most 64"]
+    assert findings(flavors(65)) == ["flavors: 65 flavors are too many for one resource group; Kueue allows at most 64"]
 
 
 def test_512_pairs_fit_a_resource_group_and_more_do_not() -> None:
@@ -552,21 +561,21 @@ def test_512_pairs_fit_a_resource_group_and_more_do_not() -> None:
 
     assert findings(mig(55)) == []  # 56 flavors × (cpu, memory, GPUs and 6 profiles) = 504
     assert findings(mig(56)) == [
-        "flavors: 513 flavor × resource pairs are too many for one resource group; Kueue takes at most 512"
+        "flavors: 513 flavor × resource pairs are too many for one resource group; Kueue allows at most 512"
     ]
 
 
 @pytest.mark.parametrize(("count", "fine"), [(8, True), (9, False)])
 def test_a_flavor_has_at_most_8_node_labels(count: int, fine: bool) -> None:
     labels = ", ".join(f'l{number} = "x"' for number in range(count))
-    expected = "flavors.gpu.node_labels: 9 node_labels are too many for one ResourceFlavor; Kueue takes at most 8"
+    expected = "flavors.gpu.node_labels: 9 node_labels are too many for one ResourceFlavor; Kueue allows at most 8"
     assert findings(GPUS + f"node_labels = {{ {labels} }}") == ([] if fine else [expected])
 
 
 @pytest.mark.parametrize(("count", "fine"), [(8, True), (9, False)])
 def test_a_flavor_has_at_most_8_taints(count: int, fine: bool) -> None:
     taints = ", ".join(f'{{ key = "t{number}", effect = "NoSchedule" }}' for number in range(count))
-    expected = "flavors.gpu.taints: 9 taints are too many for one ResourceFlavor; Kueue takes at most 8"
+    expected = "flavors.gpu.taints: 9 taints are too many for one ResourceFlavor; Kueue allows at most 8"
     assert findings(GPUS + f"taints = [{taints}]") == ([] if fine else [expected])
 
 
@@ -596,14 +605,14 @@ def test_a_flavor_named_by_a_label_of_its_own_has_a_name_that_a_label_holds() ->
 def test_a_quota_fits_an_int64() -> None:
     assert findings(GPUS.replace("4", "1000") + 'memory_per_gpu = "1Pi"') == []  # 8,000 Pi = 2^62.97 bytes
     assert findings(GPUS.replace("4", "1024") + 'memory_per_gpu = "1Pi"') == [
-        "flavors.gpu: is larger than a quantity can hold (2^63 - 1 bytes); lower nodes or memory"
+        "flavors.gpu: its capacity is larger than a quantity can hold (2^63 - 1 bytes); lower nodes, or memory per GPU"
     ]
 
 
 def test_a_borrowing_limit_fits_an_int64_beside_what_is_there() -> None:
     assert findings(GPUS.replace("[teams.a]", "[teams.a]\nborrowable = 200000000")) == [
         (
-            "teams.a.borrowable: 200000000 with their memory are more than a quantity can hold (2^63 - 1 bytes); "
+            "teams.a.borrowable: 200000000 units and their memory are more than a quantity can hold (2^63 - 1 bytes); "
             "leave it out for no limit"
         )
     ]

@@ -15,31 +15,35 @@ PRIORITIES = "[priorities]\nlow = 10\nprod-workload = 1000\n"
 CASES: dict[str, tuple[str, list[str]]] = {
     "a priority that is not there": (
         f'{ACCESS}{TEAM}highest_priority = "lo"\n{PRIORITIES}',
-        ["teams.a.highest_priority: 'lo' is no priority of this agreement; did you mean 'low'?"],
+        ["teams.a.highest_priority: 'lo' is not a priority of this agreement; did you mean 'low'?"],
     ),
     "a namespace with a dot": (
         f'{TEAM}namespaces = ["a.b"]',
         [
             (
-                "teams.a.namespaces[0]: 'a.b' is no name a cluster accepts; use lower-case letters, digits and '-', "
+                "teams.a.namespaces[0]: 'a.b' is not a name that a cluster accepts; use lower-case letters, digits and '-', "
                 "a letter or digit at both ends"
             )
         ],
     ),
     "a namespace of the system": (
         f'{TEAM}namespaces = ["kube-system"]',
-        ["teams.a.namespaces[0]: namespace 'kube-system' is the system's own; name one that is the team's only"],
+        [
+            "teams.a.namespaces[0]: namespace 'kube-system' is the system's own; name a namespace that only this team uses"
+        ],
     ),
     "a namespace that is exempt": (
         f'{ACCESS}exempt_namespaces = ["x"]\n{TEAM}namespaces = ["x"]',
-        ["teams.a.namespaces[0]: namespace 'x' is in access.exempt_namespaces; name one that is the team's only"],
+        [
+            "teams.a.namespaces[0]: namespace 'x' is in access.exempt_namespaces; name a namespace that only this team uses"
+        ],
     ),
     "a namespace of two teams": (
         f'{TEAM}namespaces = ["x"]\n[teams.b]\nprofiles = {{ x = "x@example.com" }}',
         [
             (
-                "teams.b.profiles.x: namespace 'x' is also named by teams.a.namespaces[0]; "
-                "a namespace has one team and one use: name it once"
+                "teams.b.profiles.x: namespace 'x' is also named at teams.a.namespaces[0]; "
+                "a namespace belongs to one team and has one use: name it once"
             )
         ],
     ),
@@ -47,8 +51,8 @@ CASES: dict[str, tuple[str, list[str]]] = {
         f'{TEAM}namespaces = ["x"]\nmachines = {{ namespace = "x", count = 1, vcpus = 1, memory = "1Gi" }}',
         [
             (
-                "teams.a.machines.namespace: namespace 'x' is also named by teams.a.namespaces[0]; "
-                "a namespace has one team and one use: name it once"
+                "teams.a.machines.namespace: namespace 'x' is also named at teams.a.namespaces[0]; "
+                "a namespace belongs to one team and has one use: name it once"
             )
         ],
     ),
@@ -58,14 +62,14 @@ CASES: dict[str, tuple[str, list[str]]] = {
     ),
     "more memory than a quantity holds": (
         f'{TEAM}machines = {{ namespace = "x", count = 9, vcpus = 1, memory = "1Ei" }}',
-        ["teams.a.machines: are more memory than a quantity can hold (2^63 - 1 bytes); lower it"],
+        ["teams.a.machines: need more memory in all than a quantity can hold (2^63 - 1 bytes); lower count or memory"],
     ),
     "everyone as a member": (
         f'{ACCESS}{TEAM}members = ["system:authenticated"]',
         [
             (
-                "teams.a.members[0]: 'system:authenticated' is one of Kubernetes' own, which others are in too; "
-                "name a group of the team's own"
+                "teams.a.members[0]: 'system:authenticated' is one of Kubernetes' own groups, which has members outside the team; "
+                "name a group that only the team is in"
             )
         ],
     ),
@@ -75,14 +79,14 @@ CASES: dict[str, tuple[str, list[str]]] = {
     ),
     "nobody on the platform": (
         f"[access]\nplatform_groups = []\n{TEAM}",
-        ['access.platform_groups: names no group, so nobody could write a queue; write one such as ["gpu-platform"]'],
+        ['access.platform_groups: names no group, so nobody could change a queue; write one such as ["gpu-platform"]'],
     ),
     "a weight that nothing reads": (
         f"{TEAM}weight = 2",
         [
             (
-                'advice: teams.a.weight: Kueue reads weights only with [sharing] policy = "fair"; KAI reads it all the same; '
-                'write policy = "fair" in [sharing], if Kueue shall'
+                'advice: teams.a.weight: Kueue uses weights only with [sharing] policy = "fair"; KAI uses them always; '
+                'write policy = "fair" in [sharing] if Kueue should use them too'
             )
         ],
     ),
@@ -98,7 +102,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
         ),
         [
             (
-                "sharing.preemption_strategies: is no list that Kueue takes; write "
+                "sharing.preemption_strategies: is not a list that Kueue accepts; write "
                 '["LessThanOrEqualToFinalShare", "LessThanInitialShare"] or ["LessThanOrEqualToFinalShare"] or '
                 '["LessThanInitialShare"]'
             )
@@ -106,7 +110,9 @@ CASES: dict[str, tuple[str, list[str]]] = {
     ),
     "strategies that nothing reads": (
         f'[sharing]\npreemption_strategies = ["LessThanInitialShare"]\n{TEAM}',
-        ['sharing.preemption_strategies: is read only with policy "fair"; write policy = "fair", or leave it out'],
+        [
+            'sharing.preemption_strategies: has an effect only with policy "fair"; write policy = "fair", or leave it out'
+        ],
     ),
     "a half-life of nothing": (
         f'[sharing.usage]\nhalf_life = "0s"\n{TEAM}',
@@ -125,7 +131,7 @@ CASES: dict[str, tuple[str, list[str]]] = {
         f'[access]\nplatform_groups = ["p", "system:authenticated"]\n{TEAM}',
         [
             (
-                "access.platform_groups[1]: 'system:authenticated' is everybody, who could then write every queue; "
+                "access.platform_groups[1]: 'system:authenticated' includes every user, so everybody could change every queue; "
                 "name a group of platform engineers"
             )
         ],
@@ -133,15 +139,15 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "rights that nothing writes": (
         f'{TEAM}members = ["a"]\n[teams.b]\nhighest_priority = "low"\n{PRIORITIES}',
         [
-            "advice: teams.a.members: does nothing without [access]; add it, with platform_groups, or leave this out",
-            "advice: teams.b.highest_priority: does nothing without [access]; add it, with platform_groups, or leave this out",
+            "advice: teams.a.members: has no effect without [access]; add [access] with platform_groups, or leave this out",
+            "advice: teams.b.highest_priority: has no effect without [access]; add [access] with platform_groups, or leave this out",
         ],
     ),
     "a resource that nobody has": (
         f'[sharing.usage]\nresource_weights = {{ "nvidia.com/gp" = 1 }}\n{TEAM}',
         [
             (
-                "sharing.usage.resource_weights.\"nvidia.com/gp\": 'nvidia.com/gp' is no resource of this agreement's "
+                "sharing.usage.resource_weights.\"nvidia.com/gp\": 'nvidia.com/gp' is not a resource of this agreement's "
                 "flavors; did you mean 'nvidia.com/gpu'?"
             )
         ],
@@ -158,7 +164,7 @@ def test_what_is_wrong_is_said(case: str) -> None:
 def test_a_prod_priority_that_is_not_there_is_said() -> None:
     wrong = ONE_FLAVOR.replace("[cluster]", "[cluster]\nprod_priority = 'x'") + TEAM + PRIORITIES
     assert findings(wrong) == [
-        "cluster.prod_priority: 'x' is no priority of this agreement; known are low, prod-workload"
+        "cluster.prod_priority: 'x' is not a priority of this agreement; known are low, prod-workload"
     ]
 
 
@@ -166,7 +172,7 @@ def test_a_prod_priority_that_is_not_there_is_said() -> None:
 def test_a_team_label_with_a_meaning_of_its_own_is_said(label: str) -> None:
     wrong = ONE_FLAVOR.replace("[cluster]", f"[cluster]\nteam_label = '{label}'") + TEAM
     assert findings(wrong) == [
-        f"cluster.team_label: '{label}' is a label of namespaces that says something else; use one such as tenancy.dev/team"
+        f"cluster.team_label: '{label}' is a namespace label that already has another meaning; use one such as tenancy.dev/team"
     ]
 
 

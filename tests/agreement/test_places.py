@@ -138,7 +138,7 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     (found,) = load(tmp_path / "no.toml").findings
     assert (
         str(found)
-        == f"{tmp_path}/no.toml:1:1: cannot be read: No such file or directory; name a file that holds an agreement"
+        == f"{tmp_path}/no.toml:1:1: cannot be read: No such file or directory; name a file that contains an agreement"
     )
 
 

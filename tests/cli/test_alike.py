@@ -48,7 +48,7 @@ def test_a_scheduler_is_one_of_a_few_and_may_be_given_again(command: str) -> Non
     assert option.multiple and str(option.metavar).startswith("kueue|kai")
     arguments = ["job"] if command == "why" else []
     code, out, err = run(*command.split(), *arguments, "--scheduler", "kai", "--scheduler", "slurm")
-    assert (code, out) == (2, "") and err.startswith("--scheduler slurm: there are kueue") and err.count("\n") == 1
+    assert (code, out) == (2, "") and err.startswith("--scheduler slurm: choose kueue") and err.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", [("check",), ("show",), ("render", "--out", "out"), ("verify", "--list")])

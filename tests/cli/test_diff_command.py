@@ -108,7 +108,7 @@ def test_no_change_says_so(here: Path) -> None:
         (("-", "-"), "- is one agreement: name the other one too"),
         (("-",), "- is one agreement: name the other one too"),
         (("--markdown", "--owners"), "give one of them"),
-        (("--scheduler", "slurm"), "--scheduler slurm: there are kueue and kai"),
+        (("--scheduler", "slurm"), "--scheduler slurm: choose kueue or kai"),
         (("--namespaces", "x"), "--namespaces x: choose listed or operator"),
         (("--fail-on", "above"), "--fail-on above: which cluster?"),
         (("--kubeconfig", "no.yaml"), "there is no kubeconfig at no.yaml"),

@@ -28,8 +28,8 @@ def agreement(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--team", "reserch"], "--team: 'reserch' is no team of this agreement; did you mean 'research'?"),
-        (["--flavor", "cpu"], "--flavor: 'cpu' is no flavor of this agreement; did you mean 'gpu'?"),
+        (["--team", "reserch"], "--team: 'reserch' is not a team of this agreement; did you mean 'research'?"),
+        (["--flavor", "cpu"], "--flavor: 'cpu' is not a flavor of this agreement; did you mean 'gpu'?"),
         (["--json", "--prometheus"], "--json and --prometheus: choose one"),
         (
             ["--team", "research", "--prometheus"],
@@ -37,7 +37,7 @@ def agreement(tmp_path: Path) -> str:
         ),
         (["--watch", "--prometheus"], "--watch shows what there is until Ctrl-C: leave out --prometheus and --fail-on"),
         (["--fail-on", "sort"], "--fail-on sort: there are short, below, evicted, waiting"),
-        (["--scheduler", "slurm"], "--scheduler slurm: there are kueue and kai"),
+        (["--scheduler", "slurm"], "--scheduler slurm: choose kueue or kai"),
         (["--kubeconfig", "/nowhere"], "/nowhere"),
     ],
 )

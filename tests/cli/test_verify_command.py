@@ -66,9 +66,9 @@ def test_a_choice_is_what_is_listed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--team", "reserch"], "--team: 'reserch' is no team of this agreement; did you mean 'research'?"),
-        (["--flavor", "cpu"], "--flavor: 'cpu' is no flavor of this agreement"),
-        (["--scheduler", "slurm"], "--scheduler slurm: there are kueue, kai, kubevirt"),
+        (["--team", "reserch"], "--team: 'reserch' is not a team of this agreement; did you mean 'research'?"),
+        (["--flavor", "cpu"], "--flavor: 'cpu' is not a flavor of this agreement"),
+        (["--scheduler", "slurm"], "--scheduler slurm: choose kueue, kai, kubevirt"),
         (["--only", "recalim"], "no promise of this agreement is chosen: tenancy verify --list says which there are"),
         (["--sample", "0"], "--sample"),
         (["--html", "no/such/folder/page.html"], "--html: no/such/folder/page.html: cannot be written"),

@@ -38,7 +38,7 @@ def why(*arguments: str) -> tuple[int, str]:
     ("arguments", "says"),
     [
         (("a//b",), "'a//b' names no job: NAME, NAMESPACE/NAME or KIND/NAME, as in research/train or job/train"),
-        (("train", "--scheduler", "slurm"), "--scheduler slurm: there are kueue and kai"),
+        (("train", "--scheduler", "slurm"), "--scheduler slurm: choose kueue or kai"),
         (("train", "--file", "absent.toml"), "absent.toml"),
         (("train",), "no cluster answers at https://127.0.0.1:1"),
     ],

@@ -57,7 +57,9 @@ def test_an_answer_is_an_answer(answering: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("answering", [500], indirect=True)
 def test_a_server_that_is_not_ready_is_not_reached(answering: str) -> None:
-    with pytest.raises(Unreachable, match=r"is not ready: /readyz says 500\. Start it \(for the lab: tenancy lab up\)"):
+    with pytest.raises(
+        Unreachable, match=r"is not ready: /readyz answers 500\. Start it \(for the lab: tenancy lab up\)"
+    ):
         require_reachable(_kubeconfig(answering), None)
 
 

@@ -162,14 +162,16 @@ def test_what_is_put_back_is_written_whole_under_our_name() -> None:
     ]
     server.forbidden = "failed calling webhook"
     with pytest.raises(
-        PreflightError, match="the cluster does not let us write ClusterQueue/a: failed calling webhook"
+        PreflightError, match="the cluster does not allow this user to write ClusterQueue/a: failed calling webhook"
     ):
         cluster(server).write([A])
 
 
 def test_a_queue_that_somebody_holds_is_named() -> None:
     held = {**A, "spec": {**A["spec"], "stopPolicy": "HoldAndDrain"}}
-    assert look(FakeServer(held), A).held == ["ClusterQueue/a: held by hand (stopPolicy HoldAndDrain)"]
+    assert look(FakeServer(held), A).held == [
+        "ClusterQueue/a: somebody has stopped this queue (stopPolicy HoldAndDrain)"
+    ]
     assert look(FakeServer({**A, "spec": {**A["spec"], "stopPolicy": "None"}}), A).held == []
 
 
@@ -193,7 +195,7 @@ def test_what_a_killed_update_left_is_told_apart_from_what_pulumi_will_delete() 
     record = {"ClusterQueue/a": A}
     assert found.left(record) == ["Cohort/b"]
     (said,) = refusals(found, record)
-    assert said.startswith("Cohort/b: left by an update that was killed")
+    assert said.startswith("Cohort/b: left over from an update that was killed")
     assert refusals(found, record, prune=True) == []
 
 
@@ -237,7 +239,9 @@ def test_a_busy_server_is_asked_again() -> None:
 def test_a_right_that_is_missing_is_said_in_the_clusters_words() -> None:
     server = FakeServer()
     server.forbidden = 'User "ci" cannot list resource "cohorts"'
-    with pytest.raises(PreflightError, match='the cluster does not let us list resourceflavors: User "ci" cannot'):
+    with pytest.raises(
+        PreflightError, match='the cluster does not allow this user to list resourceflavors: User "ci" cannot'
+    ):
         look(server, A)
 
 
@@ -290,7 +294,7 @@ def test_a_label_that_a_killed_update_left_goes_and_the_namespace_stays() -> Non
     server = FakeServer(namespace("a"))
     found = look(server, kinds=INSIDE)
     (said,) = refusals(found)
-    assert said.startswith("Namespace/alice: given a label by an update that was killed")
+    assert said.startswith("Namespace/alice: an update that was killed has added a label")
     assert refusals(found, prune=True) == []
     cluster(server).remove(INSIDE, found.left({}))
     assert server.deleted == []
@@ -314,7 +318,7 @@ def test_a_namespace_moves_at_once_where_we_write_its_queues() -> None:
 
 def test_a_namespace_moves_in_two_steps_where_the_operator_does() -> None:
     (said,) = refusals(look(FakeServer(namespace("a"), config()), namespace("b"), config(), kinds=INSIDE))
-    assert said.startswith("Namespace/alice: another team's by its label")
+    assert said.startswith("Namespace/alice: its label gives it to another team")
     assert "kubectl label namespace alice tenancy.dev/team-  Then update" in said
     for before in (namespace(None), namespace("b"), namespace("")):
         assert refusals(look(FakeServer(before, config()), namespace("b"), config(), kinds=INSIDE)) == []

@@ -72,9 +72,9 @@ def test_all_that_is_wrong_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(pulumi.RunError) as refused:
         settings(monkeypatch, protct="true", schedulers='["kueu"]')
     assert str(refused.value).splitlines() == [
-        "tenancy:protct is no setting; did you mean tenancy:protect?",
-        "tenancy:schedulers: 'kueu' is no scheduler; there are kueue, kai",
-        "tenancy:agreement names no file; set it: pulumi config set tenancy:agreement tenancy.toml",
+        "tenancy:protct is not a setting; did you mean tenancy:protect?",
+        "tenancy:schedulers: 'kueu' is not a scheduler; choose from kueue, kai",
+        "tenancy:agreement is not set: pulumi config set tenancy:agreement tenancy.toml",
     ]
 
 
@@ -85,7 +85,7 @@ def test_who_writes_what_a_namespace_gets(monkeypatch: pytest.MonkeyPatch, value
 
 
 def test_an_unknown_writer_is_told_with_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(pulumi.RunError, match="tenancy:namespaces: 'opreator' is none of listed, operator"):
+    with pytest.raises(pulumi.RunError, match="tenancy:namespaces: 'opreator' is not one of listed, operator"):
         settings(monkeypatch, agreement="x", namespaces="opreator")
 
 

@@ -66,7 +66,7 @@ def test_what_a_kubelet_may_not_say_of_itself_is_set_from_outside() -> None:
 
 
 def test_more_nodes_than_a_machine_holds_are_refused() -> None:
-    with pytest.raises(LabError, match="the agreement has 133 nodes, and kind runs each as a container"):
+    with pytest.raises(LabError, match="the agreement has 133 nodes, but kind runs each node as a container"):
         kind.configuration(plan(ONE_FLAVOR.replace("nodes = 4", "nodes = 133")), "lab")
 
 
@@ -129,5 +129,5 @@ def test_a_docker_that_does_not_answer(programs: Path, monkeypatch: pytest.Monke
 
 
 def test_other_controllers_are_not_on_kind(programs: Path) -> None:
-    with pytest.raises(LabError, match="and not namespace-configuration-operator"):
+    with pytest.raises(LabError, match="but not namespace-configuration-operator"):
         kind.up(plan(LAB), "lab", ("namespace-configuration-operator",))

@@ -155,7 +155,7 @@ def test_an_only_program_that_the_user_brings_goes_by_any_name(tmp_path: Path, m
         (["lab", "up", "missing.toml"], 2, "missing.toml"),
         (["status", "AGREEMENT", "--lab", "nowhere"], 2, "there is no lab nowhere"),
         (["status", "AGREEMENT", "--kubeconfig", "/nowhere"], 2, "there is no kubeconfig at /nowhere"),
-        (["status", "AGREEMENT", "--scheduler", "slurm"], 2, "there are kueue and kai"),
+        (["status", "AGREEMENT", "--scheduler", "slurm"], 2, "choose kueue or kai"),
         (["lab", "up", "AGREEMENT", "--on", "moon"], 2, "there are kwok and kind"),
     ],
 )

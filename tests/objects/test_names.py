@@ -167,7 +167,7 @@ SAID: dict[str, tuple[str, list[str]]] = {
         ONE_FLAVOR + "node_labels = { 'kai.scheduler/node-pool' = 'A_1' }\n[teams.b]\n",
         [
             (
-                "flavors.gpu.node_labels.\"kai.scheduler/node-pool\": its SchedulingShard 'A_1' is no name a cluster accepts; "
+                "flavors.gpu.node_labels.\"kai.scheduler/node-pool\": its SchedulingShard 'A_1' is not a name that a cluster accepts; "
                 "use lower-case letters, digits, '-' and '.', a letter or digit at both ends, for instance 'a-1'"
             )
         ],
@@ -176,7 +176,7 @@ SAID: dict[str, tuple[str, list[str]]] = {
         TWO.replace("fast", "Fast") + "[teams.c]\n",
         [
             (
-                "flavors.Fast: 'Fast' is no name a cluster accepts; use lower-case letters, digits, '-' and '.', a letter or "
+                "flavors.Fast: 'Fast' is not a name that a cluster accepts; use lower-case letters, digits, '-' and '.', a letter or "
                 "digit at both ends, for instance 'fast'"
             )
         ],

@@ -325,7 +325,7 @@ def test_a_deployment_may_name_the_queue_on_its_pods(cluster: Cluster) -> None:
 
 def test_a_node_is_the_schedulers_to_choose(cluster: Cluster) -> None:
     on_a_node = job("Job", "bare", {QUEUE: "default"}, pod_template(nodeName="gpu-0"))
-    assert "leave nodeName to the scheduler" in cluster.alice().tries(on_a_node).refused
+    assert "leave out nodeName, the scheduler sets it" in cluster.alice().tries(on_a_node).refused
 
 
 # --- KAI: what is looked at is labels, so no KAI is needed to see it -------------------------------------------------------
@@ -343,7 +343,7 @@ def test_on_kai_a_job_names_a_queue_of_its_team(cluster: Cluster, kind: str) -> 
         return cluster.alice().tries(body).refused
 
     assert alice("ranking", **ON_KAI) == ""
-    assert "KAI queue 'asr' is none of team 'ranking': set the label kai.scheduler/queue to 'ranking'" in alice(
+    assert "KAI queue 'asr' is not one of team 'ranking': set the label kai.scheduler/queue to 'ranking'" in alice(
         "asr", **ON_KAI
     )
     assert "names no queue" in alice("ranking")  # the scheduler that it is given knows nothing of KAI's queues
@@ -352,7 +352,7 @@ def test_on_kai_a_job_names_a_queue_of_its_team(cluster: Cluster, kind: str) -> 
 def test_a_part_too_names_no_kai_queue_of_another_team(cluster: Cluster, owners: dict[str, Object]) -> None:
     """KAI believes the label of the pod, which its Job's template gives it."""
     part = part_of(job("Pod", "bare", {KAI_QUEUE: "asr"}, pod_template(**ON_KAI)), owners["Job"])
-    assert "KAI queue 'asr' is none of team 'ranking'" in cluster.admin.tries(part).refused
+    assert "KAI queue 'asr' is not one of team 'ranking'" in cluster.admin.tries(part).refused
 
 
 COPY = OF_RUN  # of a queue; a run's namespaces and queues are called alike
@@ -373,7 +373,11 @@ def test_a_run_of_verify_names_copies_and_no_queue_of_the_agreement(
     cluster: Cluster, kind: str, queue: str, allowed: bool
 ) -> None:
     refused = cluster.admin.tries(job(kind, OF_RUN, {KAI_QUEUE: queue}, pod_template(**ON_KAI))).refused
-    assert refused == "" if allowed else f"KAI queue '{queue}' is none for this namespace: it is of a run" in refused
+    assert (
+        refused == ""
+        if allowed
+        else f"KAI queue '{queue}' is not one for this namespace, which belongs to a run" in refused
+    )
 
 
 def test_the_pods_of_its_jobs_too(cluster: Cluster) -> None:
@@ -391,9 +395,9 @@ def test_nobody_else_has_a_way_by_it(cluster: Cluster) -> None:
     def named(person: Person, namespace: str, queue: str) -> str:
         return person.tries(job("Job", namespace, {KAI_QUEUE: queue}, pod_template(**ON_KAI))).refused
 
-    assert f"KAI queue '{COPY}' is none for this namespace" in named(cluster.alice(), OF_RUN, COPY)
+    assert f"KAI queue '{COPY}' is not one for this namespace" in named(cluster.alice(), OF_RUN, COPY)
     for person in (cluster.alice(), cluster.admin):
-        assert f"KAI queue '{COPY}' is none of team 'ranking'" in named(person, LABELLED, COPY)
+        assert f"KAI queue '{COPY}' is not one of team 'ranking'" in named(person, LABELLED, COPY)
         assert named(person, LABELLED, "ranking") == ""
 
 
@@ -425,9 +429,11 @@ def test_a_priority_above_the_teams_is_refused(cluster: Cluster, kind: str) -> N
     def bob(priority: str) -> str:
         return cluster.bob().tries(job(kind, "asr-dev", {QUEUE: "default", PRIORITY: priority})).refused
 
-    assert "priority 'prod-workload' is above what jobs of team 'asr' may name: set the label" in bob("prod-workload")
+    assert "priority 'prod-workload' is above the highest that jobs of team 'asr' may name: set the label" in bob(
+        "prod-workload"
+    )
     assert "to 'low' or 'mid', or leave it out" in bob("prod-workload")
-    assert "priority 'none' is none of the agreement" in bob("none")
+    assert "priority 'none' is not in the agreement" in bob("none")
     assert bob("mid") == ""
     assert cluster.alice().tries(job(kind, "ranking-dev", {QUEUE: "default", PRIORITY: "prod-workload"})).allowed
 
@@ -438,7 +444,7 @@ def test_and_so_is_a_priority_class_that_would_go_before(cluster: Cluster, kind:
     also where a team may name any priority of the agreement. What asks for no GPU may go before others that do not."""
     for person, namespace in ((cluster.alice(), "ranking-dev"), (cluster.bob(), "asr-dev")):
         high = job(kind, namespace, {QUEUE: "default"}, pod_template(priorityClassName=URGENT))
-        assert f"PriorityClass '{URGENT}' may go before" in person.tries(high).refused
+        assert f"PriorityClass '{URGENT}' is above the highest priority" in person.tries(high).refused
         assert person.tries(
             job(kind, namespace, {QUEUE: "default"}, pod_template("", priorityClassName=URGENT))
         ).allowed
@@ -451,7 +457,7 @@ def test_a_priority_class_of_the_systems_is_no_teams(cluster: Cluster, kind: str
         for gpus in ("1", ""):
             template = pod_template(gpus, priorityClassName="system-node-critical")
             result = job(kind, namespace, {QUEUE: "default"}, template)
-            assert "PriorityClass 'system-node-critical' may go before" in person.tries(result).refused
+            assert "PriorityClass 'system-node-critical' is above the highest priority" in person.tries(result).refused
 
 
 # --- whose namespace -------------------------------------------------------------------------------------------------------
@@ -460,7 +466,7 @@ def test_a_priority_class_of_the_systems_is_no_teams(cluster: Cluster, kind: str
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "TrainJob"])
 def test_a_namespace_of_no_team_has_no_gpus(cluster: Cluster, kind: str) -> None:
     refused = cluster.admin.tries(job(kind, "nobodys", {QUEUE: "default"})).refused
-    assert "namespace 'nobodys' belongs to no team, and GPUs are for namespaces of teams" in refused
+    assert "namespace 'nobodys' belongs to no team, and only namespaces of teams may use GPUs" in refused
     assert cluster.admin.tries(job(kind, "nobodys", template=pod_template(gpus=""))).allowed
 
 
@@ -515,7 +521,7 @@ def test_nobody_passes_a_job_off_as_a_part(
     """Kueue would not count it, even with a queue: the administrator, who may, gets a pod that waits for nothing."""
     part = part_of(job(kind, "bare", labels), owners[owner])
     refused = cluster.alice().tries(part).refused
-    assert f"/{owner} as its controller, which only that controller may: leave ownerReferences out" in refused
+    assert f"/{owner} as its controller, and only that controller may do so: leave out ownerReferences" in refused
     if labels and kind == "Pod":
         assert "schedulingGates" not in cluster.admin.tries(part).object["spec"]
 
@@ -588,7 +594,7 @@ def test_nobody_but_kueue_lets_a_pod_start(cluster: Cluster) -> None:
     eves, admins = (person.kubectl(*gates, "--dry-run=server") for person in (cluster.eve(), cluster.admin))
     label = cluster.eve().kubectl("--namespace=bare", "label", "pod", "pod-it", "colour=blue", "--dry-run=server")
     cluster.admin.deletes(body)
-    assert "only Kueue lets a pod start" in eves.refused
+    assert "only Kueue may remove the scheduling gates" in eves.refused
     assert admins.allowed
     assert label.allowed
 

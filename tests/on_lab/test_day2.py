@@ -325,7 +325,7 @@ def test_a_team_that_is_held_and_drained_goes_at_once(scene: Scene) -> None:
     scene.stop("research", "Hold")
     teams.submit("research", "two", ask(teams))
     teams.waits("research/two", "ClusterQueue research is inactive")
-    assert "ClusterQueue/research: held by hand (stopPolicy Hold)" in scene.project.up().ok().said
+    assert "ClusterQueue/research: somebody has stopped this queue (stopPolicy Hold)" in scene.project.up().ok().said
     assert list(teams.pods()) == ["research/one"]
     scene.stop("research", "HoldAndDrain")
     scene.until(lambda: reserving(scene, "research") == 0, "Kueue does not drain it")

@@ -353,7 +353,7 @@ def test_the_stack_leaves_namespaces_to_the_operator(scene: Scene) -> None:
     scene.project.agree(SMALL.replace('["night", "day"]', '["day"]').replace('["lab"]', '["lab", "night"]'))
     done = scene.project.preview()
     assert done.code != 0
-    assert "Namespace/night: another team's by its label" in done.said
+    assert "Namespace/night: its label gives it to another team" in done.said
     assert "kubectl label namespace night tenancy.dev/team-" in done.said
     scene.project.set(namespaces="listed")
     assert "LocalQueue/lab/default" in scene.project.preview().said

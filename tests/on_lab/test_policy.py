@@ -185,7 +185,7 @@ def test_without_an_agreement_the_pack_fails_and_says_how_to_name_one(prod: Poli
         violations = prod.judged(objects)
         assert violations is not None
         assert (
-            "this stack has no tenancy:agreement to be held against; name the file in --policy-pack-config"
+            "this stack has no tenancy:agreement to compare it with; name the file in --policy-pack-config"
             in violations
         )
         named = {"agreement": str(prod.folder / there)}

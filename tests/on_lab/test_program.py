@@ -106,7 +106,7 @@ def test_an_unknown_scheduler_is_told_with_those_there_are(project: Project) -> 
     project.set(schedulers='["kueu"]')
     done = project.preview()
     assert done.code != 0
-    assert "tenancy:schedulers: 'kueu' is no scheduler; there are kueue, kai" in done.said
+    assert "tenancy:schedulers: 'kueu' is not a scheduler; choose from kueue, kai" in done.said
     assert "Traceback" not in done.said
 
 
@@ -114,7 +114,7 @@ def test_a_scheduler_that_is_not_installed_fails_the_preview(project: Project) -
     project.set(schedulers='["kueue", "kai"]')
     done = project.preview()
     assert done.code != 0
-    assert "the cluster serves no Queue" in done.said
+    assert "the cluster does not serve Queue" in done.said
 
 
 def test_objects_of_others_are_refused_by_name_and_left_alone(project: Project) -> None:
@@ -302,7 +302,7 @@ def test_leftovers_are_named_and_kept_where_nobody_asked_for_their_removal(proje
     assert done.code != 0
     left = [entry for entry in before if entry.startswith("ClusterQueue/") and entry != "ClusterQueue/t23"]
     assert left and all(entry in done.said for entry in left)
-    assert "left by an update that was killed" in done.said
+    assert "left over from an update that was killed" in done.said
     assert sorted(project.on_cluster()) == before
 
 

@@ -311,7 +311,9 @@ def given(controller: str) -> Path:
     root = os.environ.get(GIVEN_VARIABLE, "")
     folder = Path(root) / controller
     if not root or not (folder / "crds").is_dir():
-        pytest.skip(f"not run: {controller} is in no package registry, and {GIVEN_VARIABLE} has no {controller}/crds")
+        pytest.skip(
+            f"not run: {controller} is not in a package registry, and {GIVEN_VARIABLE} has no {controller}/crds"
+        )
     return folder
 
 

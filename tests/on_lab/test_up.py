@@ -234,7 +234,7 @@ def test_what_no_registry_has_is_said_plainly(
     labs: Path, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TENANCY_CONTROLLERS", raising=False)
-    with pytest.raises(LabError, match="fake-gpu-operator is in no package registry: set TENANCY_CONTROLLERS"):
+    with pytest.raises(LabError, match="fake-gpu-operator is not in a package registry: set TENANCY_CONTROLLERS"):
         lab.up(plan, "given", ("fake-gpu-operator",))
     monkeypatch.setenv("TENANCY_CONTROLLERS", str(tmp_path))
     with pytest.raises(LabError, match="has no program fake-gpu-operator/bin/status-updater"):

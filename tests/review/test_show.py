@@ -247,8 +247,8 @@ def test_svg_to_a_file_is_the_same_picture() -> None:
         (("--svg", "tenancy.toml"), "--svg: 'tenancy.toml' is not the name of a picture; use one that ends in .svg"),
         (("--svg", "no/where.svg"), "--svg: no/where.svg: cannot be written: No such file or directory"),
         (("--svg", "-", "--json"), "--svg and --json: give one of them"),
-        (("--team", "trainign"), "--team: 'trainign' is no team of this agreement; did you mean 'training'?"),
-        (("--flavor", "v5e"), "--flavor: 'v5e' is no flavor of this agreement; known are gpu"),
+        (("--team", "trainign"), "--team: 'trainign' is not a team of this agreement; did you mean 'training'?"),
+        (("--flavor", "v5e"), "--flavor: 'v5e' is not a flavor of this agreement; known are gpu"),
     ],
     ids=lambda entry: " ".join(entry) if isinstance(entry, tuple) else "",
 )

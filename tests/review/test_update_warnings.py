@@ -201,13 +201,14 @@ def test_each_warning_is_said_once_and_only_where_there_is_something() -> None:
         ["unserved", "absent", "foreign", "leaving", "fixed", "moved", "unmade", "held"], ()
     )
     name = "ClusterQueue/training"
-    found = Found(**{**none, "unmade": ["Cohort/left"], "held": ["ClusterQueue/a: held by hand (stopPolicy Hold)"]},
+    found = Found(**{**none, "unmade": ["Cohort/left"], "held": ["ClusterQueue/a: somebody has stopped this queue (stopPolicy Hold)"]},
                   different={name: wanted}, there={name: live, "ClusterQueue/old": old})  # fmt: skip
     record = {name: wanted, "ClusterQueue/old": old}
     by_hand, held, going, left = warnings(found, record, agreement, timeout="3m")
     assert by_hand.splitlines()[1:] == [f"  training: guaranteed 16 → 4 GPUs ({name})"]
     assert (
-        held == "ClusterQueue/a: held by hand (stopPolicy Hold), so none of its jobs starts; `pulumi up` keeps the hold"
+        held
+        == "ClusterQueue/a: somebody has stopped this queue (stopPolicy Hold), so none of its jobs starts; `pulumi up` keeps the hold"
     )
     assert going.startswith("old leaves the agreement") and "waits 3m" in going
     assert left.endswith("Cohort/left")

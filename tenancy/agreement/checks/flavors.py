@@ -17,7 +17,7 @@ from .limits import FLAVORS
 def shape(agreement: Agreement) -> Iterator[Finding]:
     """Nothing to count, pieces that cannot be cut, a topology that is not there."""
     if not agreement.flavors:
-        yield Finding(("flavors",), "holds no flavor", "add a table such as [flavors.gpu] with nodes and gpus_per_node")
+        yield Finding(("flavors",), "has no flavors", "add a table such as [flavors.gpu] with nodes and gpus_per_node")
     for name, flavor in agreement.flavors.items():
         path: Path = ("flavors", name)
         if flavor.mig:
@@ -25,14 +25,16 @@ def shape(agreement: Agreement) -> Iterator[Finding]:
         yield from _capacity(path, flavor)
         if flavor.topology is not None and flavor.topology not in agreement.topologies:
             remedy = did_you_mean(flavor.topology, agreement.topologies, f"add [topologies.{flavor.topology}]")
-            yield Finding((*path, "topology"), f"{flavor.topology!r} is no topology of this agreement", remedy)
+            yield Finding((*path, "topology"), f"{flavor.topology!r} is not a topology of this agreement", remedy)
 
 
 def _capacity(path: Path, flavor: Flavor) -> Iterator[Finding]:
     if flavor.nodes == 0:
         yield Finding((*path, "nodes"), "has no capacity: 0 nodes", "give it nodes, or remove the flavor")
     if flavor.mig and not flavor.gpus_per_node:
-        yield Finding(path, "has no capacity: mig without gpus_per_node", "say how many GPUs of a node are cut")
+        yield Finding(
+            path, "has no capacity: mig without gpus_per_node", "set gpus_per_node to the number of GPUs that are cut"
+        )
     elif not flavor.gpus_per_node and not flavor.cpu_per_node:
         yield Finding(path, "has no capacity: neither gpus_per_node nor cpu_per_node", "give it one of them")
     elif not flavor.gpus_per_node and (flavor.cpu_per_node or 0) < 1000:
@@ -79,8 +81,8 @@ def labels(agreement: Agreement) -> Iterator[Finding]:
         for index, taint in enumerate(flavor.taints):
             path = ("flavors", name, "taints", index)
             if (taint.key, taint.effect) in seen:
-                message = f"{taint.key!r} with effect {taint.effect} stands there twice"
-                yield Finding(path, message, "a node has each key and effect once")
+                message = f"{taint.key!r} with effect {taint.effect} is listed twice"
+                yield Finding(path, message, "name each key and effect once")
             seen.add((taint.key, taint.effect))
             if problem := label_key_problem(taint.key):
                 yield Finding((*path, "key"), *problem)
@@ -103,11 +105,13 @@ def overlap(agreement: Agreement) -> Iterator[Finding]:
             elif labels.items() & others.items() and all(
                 others.get(key, value) == value for key, value in labels.items()
             ):
-                message = f"and those of flavor {other!r} can be on one node, which would count in both"
+                message = f"a node can match these labels and those of flavor {other!r}, and would then count in both"
                 yield Finding(path, message, "give the two one label with different values", Severity.ADVICE)
             elif hardware.resource == resource and not labels.keys() & others.keys():
-                message = f"has no label key in common with flavor {other!r}, so a job cannot name one of the two: Kueue asks "
-                message += f"of each only for its own keys, and both have {resource}"
+                message = (
+                    f"shares no label key with flavor {other!r}, so a job cannot choose one of the two: Kueue compares "
+                )
+                message += f"only a flavor's own label keys with a job's, and both flavors have {resource}"
                 yield Finding(path, message, "give the two one label with different values", Severity.ADVICE)
         seen.append((name, hardware.resource, labels))
 
@@ -121,11 +125,11 @@ def slices_as_gpus(agreement: Agreement) -> Iterator[Finding]:
         ending = f"-MIG-{flavor.mig.profile}"
         product = flavor.node_labels.get(PRODUCT_LABEL, ending)
         if not product.endswith(ending):
-            message = f"{product!r} is no product of GPUs cut by strategy single"
-            yield Finding(("flavors", name, "node_labels", PRODUCT_LABEL), message, f"it would end in {ending}")
+            message = f'{product!r} is not a product name of GPUs cut with strategy "single"'
+            yield Finding(("flavors", name, "node_labels", PRODUCT_LABEL), message, f"its name must end in {ending}")
         if whole:
-            message = f"slices are asked for as {GPU} here, as the whole GPUs of {', '.join(whole[:3])} are"
-            remedy = 'a job that must have one of them names its nodes; strategy = "mixed" tells them apart'
+            message = f"jobs request these slices as {GPU}, the same name as whole GPUs of {', '.join(whole[:3])}"
+            remedy = 'a job that needs one of the two must select its nodes; strategy = "mixed" gives slices a name of their own'
             yield Finding(("flavors", name, "mig", "strategy"), message, remedy, Severity.ADVICE)
 
 
@@ -142,7 +146,7 @@ def ratios(agreement: Agreement) -> Iterator[Finding]:
                 right = next((right for right in wanted if right.partition("_")[0] == key.partition("_")[0]), None)
                 remedy = f"write {right}" if right else "remove it: memory follows the CPUs of a node"
                 yield Finding(
-                    ("flavors", name, key), f"does not fit: the flavor is counted in {hardware.unit}s", remedy
+                    ("flavors", name, key), f"does not apply: the flavor is counted in {hardware.unit}s", remedy
                 )
         for key, ratio, node in (
             ("cpu", hardware.cpu, flavor.cpu_per_node),
@@ -151,7 +155,7 @@ def ratios(agreement: Agreement) -> Iterator[Finding]:
             if node is not None and ratio * hardware.units_per_node > node and hardware.unit != "cpu":
                 yield Finding(
                     ("flavors", name, f"{key}_per_{hardware.unit}"),
-                    f"{hardware.units_per_node} {hardware.unit}s of a node ask for more {key} than {key}_per_node",
-                    f"at this ratio no node serves all its {hardware.unit}s: lower the ratio",
+                    f"{hardware.units_per_node} {hardware.unit}s of a node need more {key} than {key}_per_node",
+                    f"at this ratio no node can use all its {hardware.unit}s: lower the ratio",
                     Severity.ADVICE,
                 )

@@ -53,13 +53,13 @@ def quantities(agreement: Agreement) -> Iterator[Finding]:
         if capacity * most < MAX_QUANTITY:
             sizes[name] = capacity, most
         else:
-            message = "is larger than a quantity can hold (2^63 - 1 bytes)"
-            yield Finding(("flavors", name), message, "lower nodes or memory", on_key=True)
+            message = "its capacity is larger than a quantity can hold (2^63 - 1 bytes)"
+            yield Finding(("flavors", name), message, "lower nodes, or memory per GPU", on_key=True)
     for name, team in agreement.teams.items():
         for of, amount in by_flavor(team.borrowable, agreement).items():
             capacity, most = sizes.get(of, (0, 0))
             if (capacity + amount.count) * most >= MAX_QUANTITY:
-                message = f"{amount.count} with their memory are more than a quantity can hold (2^63 - 1 bytes)"
+                message = f"{amount.count} units and their memory are more than a quantity can hold (2^63 - 1 bytes)"
                 yield Finding(
                     amount_path(name, "borrowable", team.borrowable, of), message, "leave it out for no limit"
                 )
@@ -68,5 +68,5 @@ def quantities(agreement: Agreement) -> Iterator[Finding]:
 def _over(limit: Limit, count: int, path: Path) -> Iterator[Finding]:
     if count > limit.most:
         yield Finding(
-            path, f"{count} {limit.what} are too many for one {limit.kind}", f"Kueue takes at most {limit.most}"
+            path, f"{count} {limit.what} are too many for one {limit.kind}", f"Kueue allows at most {limit.most}"
         )

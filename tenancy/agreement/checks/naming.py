@@ -17,7 +17,7 @@ def team_label(agreement: Agreement) -> Iterator[Finding]:
     if problem := label_key_problem(label):
         yield Finding(("cluster", "team_label"), *problem)
     elif label in TAKEN_LABELS:
-        message = f"{label!r} is a label of namespaces that says something else"
+        message = f"{label!r} is a namespace label that already has another meaning"
         yield Finding(("cluster", "team_label"), message, "use one such as tenancy.dev/team")
 
 

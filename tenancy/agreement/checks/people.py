@@ -29,7 +29,7 @@ def priorities(agreement: Agreement) -> Iterator[Finding]:
     for path, priority in named:
         if priority is not None and priority not in agreement.priorities:
             remedy = did_you_mean(priority, agreement.priorities, f"add it to [priorities], such as {priority} = 1000")
-            yield Finding(path, f"{priority!r} is no priority of this agreement", remedy)
+            yield Finding(path, f"{priority!r} is not a priority of this agreement", remedy)
 
 
 def namespaces(agreement: Agreement) -> Iterator[Finding]:
@@ -43,11 +43,13 @@ def namespaces(agreement: Agreement) -> Iterator[Finding]:
             elif is_system(namespace) or namespace in exempt:
                 whose = "is the system's own" if is_system(namespace) else "is in access.exempt_namespaces"
                 yield Finding(
-                    path, f"namespace {namespace!r} {whose}", "name one that is the team's only", on_key=on_key
+                    path, f"namespace {namespace!r} {whose}", "name a namespace that only this team uses", on_key=on_key
                 )
             elif (other := first.setdefault(namespace, path)) != path:
-                message = f"namespace {namespace!r} is also named by {dotted(other)}"
-                yield Finding(path, message, "a namespace has one team and one use: name it once", on_key=on_key)
+                message = f"namespace {namespace!r} is also named at {dotted(other)}"
+                yield Finding(
+                    path, message, "a namespace belongs to one team and has one use: name it once", on_key=on_key
+                )
 
 
 def _namespaces(name: str, team: Team) -> Iterator[tuple[Path, str, bool]]:
@@ -65,7 +67,7 @@ def groups(agreement: Agreement) -> Iterator[Finding]:
     if agreement.access:
         path: Path = ("access", "platform_groups")
         if not agreement.access.platform_groups:
-            yield Finding(path, "names no group, so nobody could write a queue", 'write one such as ["gpu-platform"]')
+            yield Finding(path, "names no group, so nobody could change a queue", 'write one such as ["gpu-platform"]')
         for place, group in enumerate(agreement.access.platform_groups):
             yield from _group((*path, place), group, system=True)
         for place, namespace in enumerate(agreement.access.exempt_namespaces):
@@ -86,11 +88,15 @@ def _group(path: Path, group: str, *, system: bool) -> Iterator[Finding]:
         yield Finding(path, *problem)
     elif system and group in EVERYBODY:
         yield Finding(
-            path, f"{group!r} is everybody, who could then write every queue", "name a group of platform engineers"
+            path,
+            f"{group!r} includes every user, so everybody could change every queue",
+            "name a group of platform engineers",
         )
     elif group.startswith("system:") and not system:
         yield Finding(
-            path, f"{group[:60]!r} is one of Kubernetes' own, which others are in too", "name a group of the team's own"
+            path,
+            f"{group[:60]!r} is one of Kubernetes' own groups, which has members outside the team",
+            "name a group that only the team is in",
         )
 
 
@@ -99,8 +105,8 @@ def without_access(agreement: Agreement) -> Iterator[Finding]:
     for name, team in agreement.teams.items() if agreement.access is None else ():
         for key in ONLY_WITH_ACCESS:
             if getattr(team, key):
-                remedy = "add it, with platform_groups, or leave this out"
-                yield Finding(("teams", name, key), "does nothing without [access]", remedy, Severity.ADVICE)
+                remedy = "add [access] with platform_groups, or leave this out"
+                yield Finding(("teams", name, key), "has no effect without [access]", remedy, Severity.ADVICE)
 
 
 def machines(agreement: Agreement) -> Iterator[Finding]:
@@ -109,5 +115,7 @@ def machines(agreement: Agreement) -> Iterator[Finding]:
         machine = team.machines
         if machine and machine.count * (2 * machine.memory + 2**30) >= MAX_QUANTITY:
             yield Finding(
-                ("teams", name, "machines"), "are more memory than a quantity can hold (2^63 - 1 bytes)", "lower it"
+                ("teams", name, "machines"),
+                "need more memory in all than a quantity can hold (2^63 - 1 bytes)",
+                "lower count or memory",
             )

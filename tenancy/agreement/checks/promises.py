@@ -18,22 +18,22 @@ def references(agreement: Agreement) -> Iterator[Finding]:
     """Departments and flavors that are not there, amounts in a unit that is not the flavor's."""
     hardware = _hardware(agreement)
     if not agreement.teams:
-        yield Finding(("teams",), "holds no team", "add a table such as [teams.research]", Severity.ADVICE)
+        yield Finding(("teams",), "has no teams", "add a table such as [teams.research]", Severity.ADVICE)
     for name, team in agreement.teams.items():
         if team.department is not None and team.department not in agreement.departments:
             remedy = did_you_mean(team.department, agreement.departments, f"add [departments.{team.department}]")
-            message = f"{team.department!r} is no department of this agreement"
+            message = f"{team.department!r} is not a department of this agreement"
             yield Finding(("teams", name, "department"), message, remedy)
         for promise in PROMISES:
             amounts = getattr(team, promise)
             if isinstance(amounts, Amount) and len(agreement.flavors) > 1:
                 example = f"write a table such as {{ {next(iter(agreement.flavors))} = {amounts.count} }}"
-                message = f"does not say of which of {len(agreement.flavors)} flavors"
+                message = f"does not say which of the {len(agreement.flavors)} flavors it counts"
                 yield Finding(("teams", name, promise), message, example)
             for flavor, amount in by_flavor(amounts, agreement).items():
                 path = amount_path(name, promise, amounts, flavor)
                 if flavor not in hardware:
-                    message = f"{flavor!r} is no flavor of this agreement"
+                    message = f"{flavor!r} is not a flavor of this agreement"
                     yield Finding(path, message, did_you_mean(flavor, hardware, "add the flavor"), on_key=True)
                 else:
                     yield from _unit(path, amount, hardware[flavor])
@@ -45,7 +45,7 @@ def _unit(path: Path, amount: Amount, hardware: Hardware) -> Iterator[Finding]:
     right = f'"{amount.count} cpu"' if hardware.unit == "cpu" else str(amount.count)
     what = f"is in {UNIT_WORDS[amount.unit][1]}" if amount.unit else "has no unit"
     yield Finding(
-        path, f"{what}, flavor {hardware.name!r} is counted in {UNIT_WORDS[hardware.unit][1]}", f"write {right}"
+        path, f"{what}, but flavor {hardware.name!r} is counted in {UNIT_WORDS[hardware.unit][1]}", f"write {right}"
     )
 
 
@@ -83,7 +83,7 @@ def within_capacity(agreement: Agreement) -> Iterator[Finding]:
         more = f" + {len(by_team) - 3} more" if len(by_team) > 3 else ""
         yield Finding(
             ("flavors", flavor),
-            f"teams are guaranteed {found.count(total)} ({shares}{more}), "
+            f"teams are guaranteed {found.count(total)} ({shares}{more}), but "
             f"{found.nodes} nodes of {found.units_per_node} have {found.capacity}",
             f"lower guarantees by {total - found.capacity}, or add nodes",
         )
@@ -104,22 +104,27 @@ def node_shapes(agreement: Agreement) -> Iterator[Finding]:
             above = whole + found.units_per_node
             yield Finding(
                 amount_path(name, "guaranteed", team.guaranteed, flavor),
-                f"{found.count(amount.count)}: no whole number of nodes of {found.units_per_node}, so "
-                f"jobs that ask for whole nodes reach {whole}",
+                f"{found.count(amount.count)} is not a multiple of the node size ({found.units_per_node}), so "
+                f"jobs that request whole nodes can use only {whole} of them",
                 f"{whole} or {above} would be whole nodes" if whole else f"{above} would be a whole node",
                 Severity.ADVICE,
             )
 
 
-_NEWEST = "what a prod slice takes back comes from the newest job of any queue that uses more than it owns"
+_NEWEST = (
+    "when a prod slice takes GPUs back, Kueue preempts the newest job in any queue that uses more than its own quota"
+)
 _HIT_FIRST = {
     "cohort": (
-        f"{_NEWEST}; a regular queue beside a prod queue owns nothing here, so it may be a job of the same team, which then "
-        "comes back by stopping one that borrows: two stops for one"
+        f"{_NEWEST}; here a team's regular queue has no quota of its own, so reclaiming prod may first preempt the team's own "
+        "regular job, which then preempts a borrower"
     ),
-    "queue": f"{_NEWEST}: one that borrows, or one of the same team beyond guaranteed - prod",
+    "queue": f"{_NEWEST}: a job that borrows, or a job of the same team beyond guaranteed - prod",
 }
-_SPARED = {"cohort": 'with guarantee_on = "queue" a team\'s jobs within guaranteed - prod are not stopped', "queue": ""}
+_SPARED = {
+    "cohort": 'with guarantee_on = "queue" a team\'s jobs within guaranteed - prod are not preempted',
+    "queue": "",
+}
 
 
 def hit_first(agreement: Agreement) -> Iterator[Finding]:

@@ -27,15 +27,15 @@ def fair(agreement: Agreement) -> Iterator[Finding]:
     given = agreement.sharing.preemption_strategies
     if given and given not in STRATEGIES:
         legal = " or ".join("[" + ", ".join(f'"{entry}"' for entry in one) + "]" for one in STRATEGIES)
-        yield Finding(path, "is no list that Kueue takes", f"write {legal}")
+        yield Finding(path, "is not a list that Kueue accepts", f"write {legal}")
     is_fair = agreement.sharing.policy == "fair"
     if given and not is_fair:
-        yield Finding(path, 'is read only with policy "fair"', 'write policy = "fair", or leave it out')
+        yield Finding(path, 'has an effect only with policy "fair"', 'write policy = "fair", or leave it out')
     for table in ("departments", "teams"):
         for name, value in getattr(agreement, table).items():
             if value.weight != ORDINARY and not is_fair:
-                message = 'Kueue reads weights only with [sharing] policy = "fair"; KAI reads it all the same'
-                remedy = 'write policy = "fair" in [sharing], if Kueue shall'
+                message = 'Kueue uses weights only with [sharing] policy = "fair"; KAI uses them always'
+                remedy = 'write policy = "fair" in [sharing] if Kueue should use them too'
                 yield Finding((table, name, "weight"), message, remedy, Severity.ADVICE)
 
 
@@ -51,8 +51,8 @@ def guarantees(agreement: Agreement) -> Iterator[Finding]:
     if teams:
         shown = some(teams, 3)
         message = (
-            f"with fair sharing, {shown} may wait for what they are guaranteed of one flavor while they borrow of another: "
-            "with a prod slice the guarantee stands on the team's Cohort, and Kueue then compares shares over all flavors"
+            f"with fair sharing, {shown} may have to wait for guaranteed GPUs of one flavor while borrowing another flavor: "
+            "a team with a prod slice has its guarantee on a Cohort, and Kueue compares the shares of Cohorts over all flavors together"
         )
         yield Finding(("sharing", "policy"), message, 'write guarantee_on = "queue" in [cluster]', Severity.ADVICE)
 
@@ -68,6 +68,6 @@ def usage(agreement: Agreement) -> Iterator[Finding]:
     known = {"cpu": 0, "memory": 0} | {resolve(name, flavor).resource: 0 for name, flavor in agreement.flavors.items()}
     for resource in usage_sharing.resource_weights:
         if resource not in known:
-            message = f"{resource[:60]!r} is no resource of this agreement's flavors"
-            remedy = did_you_mean(resource, known, f"there are {', '.join(known)}")
+            message = f"{resource[:60]!r} is not a resource of this agreement's flavors"
+            remedy = did_you_mean(resource, known, f"known are {', '.join(known)}")
             yield Finding(("sharing", "usage", "resource_weights", resource), message, remedy, on_key=True)

@@ -27,12 +27,14 @@ def levels(agreement: Agreement) -> Iterator[Finding]:
             elif len(level) > MAX_LEVEL_LENGTH:
                 yield Finding((*path, index), f"has {len(level)} characters", f"at most {MAX_LEVEL_LENGTH} are allowed")
             if level in seen:
-                yield Finding((*path, index), f"{level!r} stands there twice", "name each level once")
+                yield Finding((*path, index), f"{level!r} is listed twice", "name each level once")
             seen.add(level)
         if HOSTNAME in topology.levels[:-1]:
             yield Finding(path, f"{HOSTNAME!r} is not the last level", "a host holds nothing narrower: put it last")
         known = [level for level in topology.levels if level in KNOWN_ORDER[:-1]]
         if known != sorted(known, key=KNOWN_ORDER.index):
             yield Finding(
-                path, f"{known[0]!r} cannot be wider than {known[1]!r}", "order the levels from widest to narrowest"
+                path,
+                f"{known[0]!r} is listed before {known[1]!r}, which is wider",
+                "order the levels from widest to narrowest",
             )

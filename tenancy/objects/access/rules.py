@@ -98,13 +98,13 @@ def rules(*, kueue: bool, kai: bool) -> list[Rule]:
         Rule(  # GPUs are for teams, whoever asks: a part too
             "variables.known || !variables.asks || variables.asksBefore",
             f"{_WHERE} + ' belongs to no team' + (variables.team == '' ? '' : {_TEAM_OF_NONE})"
-            " + ', and GPUs are for namespaces of teams: ask a platform engineer to put it into yours'",
+            " + ', and only namespaces of teams may use GPUs: ask a platform engineer to assign this namespace to your team'",
         ),
         Rule(  # Kueue would take it for a part of another job, and not count it
             "!variables.asks || variables.owners == variables.ownersBefore || variables.controller"
             f" || !variables.owners.exists(o, o.split('/')[0] in {texts(jobs.FOLLOWED)})",
-            "'it names ' + variables.owners[0]"
-            " + ' as its controller, which only that controller may: leave ownerReferences out'",
+            "'the object names ' + variables.owners[0]"
+            " + ' as its controller, and only that controller may do so: leave out ownerReferences'",
         ),
         *([_queue_of_the_namespace(kai)] if kueue else []),
         *([_a_queue(kueue, kai)] if kueue or kai else []),
@@ -116,19 +116,19 @@ def rules(*, kueue: bool, kai: bool) -> list[Rule]:
             " || !variables.classes.exists(c, c.startsWith('system-'))"
             " && (!variables.asks || object.kind == 'Pod' && object.spec.?priority.orValue(0) <= 0"
             f" || variables.classes.all(c, c in variables.values && {_within('variables.values[c]')}))",
-            f"'PriorityClass ' + {_quoted('variables.classes')} + ' may go before what jobs of ' + {_TEAM}"
-            " + ' may: leave it out'",
+            f"'PriorityClass ' + {_quoted('variables.classes')} + ' is above the highest priority that jobs of ' + {_TEAM}"
+            " + ' may have: leave it out'",
         ),
         Rule(  # no scheduler, and so no queue, is asked about a pod that says its node
             f"!variables.asks || variables.part || !{_ON_A_NODE.format('variables.templates')}"
             f" || {_ON_A_NODE.format('variables.templatesBefore')}",
-            "'it names a node: leave nodeName to the scheduler'",
+            "'the pod names a node: leave out nodeName, the scheduler sets it'",
         ),
         Rule(  # without this, whoever may update a pod starts it before its turn
             "object.kind != 'Pod' || variables.creates || !variables.asks"
             f" || {_gates('oldObject')}.all(g, g in {_gates('object')}) || authorizer.group({text(KUEUE_GROUP)})"
             ".resource('workloads').subresource('status').check('update').allowed()",
-            "'only Kueue lets a pod start that waits for its turn: leave schedulingGates as they are'",
+            "'only Kueue may remove the scheduling gates of a waiting pod: leave schedulingGates as they are'",
         ),
     ]
 
@@ -147,7 +147,7 @@ def _a_queue(kueue: bool, kai: bool) -> Rule:
     return Rule(
         "!variables.known || variables.part || !variables.asks || variables.named"
         " || variables.asksBefore && !variables.namedBefore",
-        f"'it asks for GPUs and names no queue: ' + {_set_label(kueue, kai)}",
+        f"'the job requests GPUs but names no queue: ' + {_set_label(kueue, kai)}",
     )
 
 
@@ -159,9 +159,9 @@ def _kai_queue_of_the_team() -> Rule:
     return Rule(
         f"!variables.known || variables.kaiQueues.all(q, q in variables.kaiThere || {_A_COPY})"
         " || !variables.creates && variables.kaiQueues == variables.kaiQueuesBefore",
-        f"'KAI queue ' + {_quoted(wrong)} + ' is none ' + (variables.copies == ''"
+        f"'KAI queue ' + {_quoted(wrong)} + ' is not one ' + (variables.copies == ''"
         f" ? 'of ' + {_TEAM} + ': set the label ' + {text(KAI_QUEUE)} + ' to ' + {_quoted('variables.kaiThere')}"
-        " : 'for this namespace: it is of a run of verify, whose own jobs name copies that begin with ' + variables.copies)",
+        " : 'for this namespace, which belongs to a run of tenancy verify: jobs here name sandbox queues, whose names begin with ' + variables.copies)",
     )
 
 
@@ -170,7 +170,7 @@ def _priority() -> Rule:
         "!variables.known || variables.part || variables.priority == '' || variables.priority in variables.mayName"
         " || variables.priority == variables.priorityBefore",
         f"'priority ' + {_quoted('[variables.priority]')} + (variables.priority in variables.values"
-        f" ? ' is above what jobs of ' + {_TEAM} + ' may name' : ' is none of the agreement')"
+        f" ? ' is above the highest that jobs of ' + {_TEAM} + ' may name' : ' is not in the agreement')"
         f" + (variables.mayName.size() == 0 ? ': name none' : ': set the label ' + {text(PRIORITY)} + ' to '"
         f" + {_quoted('variables.mayName')} + ', or leave it out')",
     )

@@ -53,7 +53,7 @@ def _domains(client: Client, plan: Plan) -> Domains:
 
 def _unlike(there: Mapping[str, Object], objects: Iterable[Object]) -> Iterator[str]:
     for body in objects:
-        if body["kind"] in QUEUES.values():
+        if body["kind"] in {QUEUES[scheduler] for scheduler in Scheduler}:
             live = there.get(body["metadata"]["name"])
             if live is None or not covers(live["spec"], body["spec"]):
                 yield reference(body)
