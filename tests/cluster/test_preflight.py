@@ -319,6 +319,6 @@ def test_a_namespace_moves_at_once_where_we_write_its_queues() -> None:
 def test_a_namespace_moves_in_two_steps_where_the_operator_does() -> None:
     (said,) = refusals(look(FakeServer(namespace("a"), config()), namespace("b"), config(), kinds=INSIDE))
     assert said.startswith("Namespace/alice: its label gives it to another team")
-    assert "kubectl label namespace alice tenancy.dev/team-  Then update" in said
+    assert "kubectl label namespace alice tenancy.dev/team-  Run pulumi up again" in said
     for before in (namespace(None), namespace("b"), namespace("")):
         assert refusals(look(FakeServer(before, config()), namespace("b"), config(), kinds=INSIDE)) == []
