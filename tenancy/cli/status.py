@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from ..status import Board
 
+SYNONYMS = {"violated": "short"}
+"""Newer words for a state; the old word works on."""
 FAIL_ON = ("short", "below", "evicted", "waiting")
 """As in `standing.Attention`, the worst first; what comes after them is nothing to fail on."""
 
@@ -36,7 +38,7 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="STATE",
-        help="Exit 1 if a team is in this state or a worse one: short, below, evicted, waiting.",
+        help="Exit 1 if a team is in this state or a worse one: violated (or short), below, evicted, waiting.",
     ),
 ]
 Reclaim = Annotated[
@@ -45,7 +47,7 @@ Reclaim = Annotated[
         "--reclaim",
         metavar="SECONDS",
         min=0,
-        help="A job within a guarantee that waits longer makes the promise short.",
+        help="A promise is violated if a job within the guarantee waits longer than this.",
     ),
 ]
 
@@ -67,9 +69,9 @@ def status(
     json: Json = False,
     prometheus: Prometheus = False,
 ) -> None:
-    """Show the agreement beside the truth: who uses, lends and borrows what, who waits, who was stopped, what is short.
+    """Compare the agreement with the cluster: who uses, lends and borrows what, which jobs wait or were evicted, which promises are violated.
 
-    What most needs attention comes first. Exit 0 whatever there is to see, unless --fail-on says otherwise.
+    What most needs attention comes first. The command exits 0 in every state, unless you give --fail-on.
     """
     plan = common.plan_of(common.file_of(file, named))
     common.known("team", team or (), plan.team)
@@ -80,8 +82,9 @@ def status(
         common.stop("--prometheus prints every team and flavor: leave out --team and --flavor, and choose in the query")
     if watch and (prometheus or fail_on):
         common.stop("--watch shows what there is until Ctrl-C: leave out --prometheus and --fail-on")
+    fail_on = SYNONYMS.get(fail_on, fail_on) if fail_on else fail_on
     if fail_on is not None and fail_on not in FAIL_ON:
-        common.stop(f"--fail-on {fail_on}: there are {', '.join(FAIL_ON)}")
+        common.stop(f"--fail-on {fail_on}: choose {', '.join((*SYNONYMS, *FAIL_ON))}")
     from ..cluster import clients, usage
     from ..cluster import connection as reach
     from ..status.reading.watch import boards, now

@@ -1,4 +1,4 @@
-"""`why`: why a job waits or was stopped, and what is known of when it starts."""
+"""`why`: why a job waits or was evicted, and what is known of when it starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ Job = Annotated[
     str,
     typer.Argument(metavar="JOB", help="NAME, NAMESPACE/NAME or KIND/NAME: a job of any kind, a Workload or a pod."),
 ]
-Namespace = Annotated[str, typer.Option("--namespace", "-n", metavar="NS", help="Where it is; default: anywhere.")]
+Namespace = Annotated[
+    str, typer.Option("--namespace", "-n", metavar="NS", help="The job's namespace; default: search all.")
+]
 
 
 def why(
@@ -28,7 +30,7 @@ def why(
     scheduler: Schedulers = None,
     json: Json = False,
 ) -> None:
-    """Say why a job waits or was stopped: what is missing, who has it, what it may take back, when it starts."""
+    """Say why a job waits or was evicted: what is missing, who has it, what it may take back, when it starts."""
     from ..cluster import clients, usage
     from ..cluster import connection as reach
     from ..status import why as explained

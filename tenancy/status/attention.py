@@ -196,7 +196,7 @@ def _without_nodes(key: tuple[str, str], held_up: Sequence[Waiting], now: dateti
         told = f": {first.why}" if first.why else ""
         have = "has" if len(held_up) == 1 else "have"
         why = (
-            f"{counted(len(held_up), 'job')} within the guarantee {have} quota and no nodes: {first.name}'s pods are not ready "
+            f"{counted(len(held_up), 'job')} within the guarantee {have} quota and no nodes: {first.name}'s pods have not been ready "
             f"for {duration(now - first.since)}{told}"
         )
         yield Short(Kind.NODES, *key, why, "tenancy check --live says which nodes are not usable")

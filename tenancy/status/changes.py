@@ -24,10 +24,10 @@ def changes(before: Board, after: Board) -> Iterator[str]:
     was, now = ({(short.kind, short.team, short.flavor): short for short in one.all_shorts} for one in (before, after))
     for (_, team, flavor), short in now.items():
         if (short.kind, team, flavor) not in was:
-            yield f"{time} SHORT {_who(team, flavor)}: {short_text(short.why)}"
+            yield f"{time} VIOLATED {_who(team, flavor)}: {short_text(short.why)}"
     for kind, team, flavor in was:
         if (kind, team, flavor) not in now:
-            yield f"{time} no longer short ({kind}): {_who(team, flavor)}"
+            yield f"{time} no longer violated ({kind}): {_who(team, flavor)}"
     earlier = {_key(standing): standing for standing in before.standings}
     for standing in after.standings:
         if told := list(_numbers(earlier.get(_key(standing)), standing)):

@@ -22,6 +22,7 @@ def as_json(board: Board) -> dict[str, Any]:
         "attention": board.attention.value,
         "flavors": [_flavor(standing, seen.at) for standing in board.flavors],
         "teams": [_standing(standing, seen.at) for standing in board.standings],
+        "violated": [_short(short) for short in board.shorts],
         "short": [_short(short) for short in board.shorts],
         "not_known": list(seen.unread),
     }
@@ -59,6 +60,7 @@ def _standing(standing: Standing, now: datetime) -> dict[str, Any]:
         "borrowed_from": _parts(standing.borrowed_from),
         "waiting": {**_waiting(standing.waiting, now), "within_guarantee": len(standing.owed)},
         "evictions": [{"job": one.name, "times": one.times, "why": one.why} for one in standing.evictions],
+        "violated": [_short(one) for one in standing.shorts],
         "short": [_short(one) for one in standing.shorts],
     }
 

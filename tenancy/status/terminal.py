@@ -83,7 +83,7 @@ def headline(board: Board) -> Text:
     waiting = [one.since for standing in board.standings for one in standing.waiting]
     evicted = sum(standing.evicted for standing in board.standings)
     told = [
-        (f"{counted(shorts, 'promise')} short", "bold red") if shorts else ("no promise short", "green"),
+        (f"{counted(shorts, 'promise')} violated", "bold red") if shorts else ("no promise violated", "green"),
         (
             f"{counted(len(waiting), 'job')} wait{'s' if len(waiting) == 1 else ''}, the longest {duration(seen.at - min(waiting))}"
             if waiting
@@ -132,11 +132,11 @@ def _shorts(shorts: Sequence[Short], most: int | None) -> Iterator[Text]:
     shown = shorts if most is None else shorts[: min(MOST_SHORTS, max(2, most // 3))]  # on a low screen few
     for short in shown:
         who = " ".join(filter(None, (short.team, short.flavor))) or "all"
-        yield Text.assemble(("SHORT ", STYLES[Attention.SHORT]), (who, "bold"), f": {short_text(short.why, 400)}")
+        yield Text.assemble(("VIOLATED ", STYLES[Attention.SHORT]), (who, "bold"), f": {short_text(short.why, 400)}")
         if short.remedy:
             yield Text(f"      {short_text(short.remedy)}", "dim")
     if len(shown) < len(shorts):
-        yield Text(f"      and {len(shorts) - len(shown)} more that are short; --all shows them", "dim")
+        yield Text(f"      and {len(shorts) - len(shown)} more violations; --all shows them", "dim")
 
 
 def _flavors(board: Board, out: Console) -> Table:
@@ -186,7 +186,7 @@ def _table(board: Board, shown: Sequence[Standing], out: Console) -> Iterator[Re
 def _row(board: Board, standing: Standing, most: int, units: bool) -> list[str]:
     sources = [
         *standing.borrowed_from,
-        *([Part("beyond what is there", standing.beyond, False)] if standing.beyond else []),
+        *([Part("beyond what is idle", standing.beyond, False)] if standing.beyond else []),
     ]
     return [
         "" if standing.attention is Attention.QUIET else standing.attention,
@@ -222,7 +222,7 @@ def _jobs(board: Board) -> Iterator[Text]:
             time = duration(board.seen.at - one.since)
             lines[f"has quota, pods not ready for {time}", f"{short_text(one.name)}{_told(one.why)}"] += 1
         for stopped in standing.evictions:
-            lines["stopped", f"{short_text(stopped.name)}{_told(stopped.why)}"] += stopped.times
+            lines["evicted", f"{short_text(stopped.name)}{_told(stopped.why)}"] += stopped.times
     said = [f"{how}{f' ×{count}' if count > 1 else ''}  {what}" for (how, what), count in lines.items()]
     yield from (Text(line) for line in said[:MOST_JOBS])
     if len(said) > MOST_JOBS:

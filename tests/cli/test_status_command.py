@@ -36,7 +36,7 @@ def agreement(tmp_path: Path) -> str:
             "--prometheus prints every team and flavor: leave out --team and --flavor",
         ),
         (["--watch", "--prometheus"], "--watch shows what there is until Ctrl-C: leave out --prometheus and --fail-on"),
-        (["--fail-on", "sort"], "--fail-on sort: there are short, below, evicted, waiting"),
+        (["--fail-on", "sort"], "--fail-on sort: choose violated, short, below, evicted, waiting"),
         (["--scheduler", "slurm"], "--scheduler slurm: choose kueue or kai"),
         (["--kubeconfig", "/nowhere"], "/nowhere"),
     ],

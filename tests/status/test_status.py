@@ -76,7 +76,7 @@ def test_what_is_beyond_all_that_is_idle_is_nobodys() -> None:
     """After guarantees were lowered a team may use more than is there to lend."""
     result = board(plan(LAB), seen({"research": 20, "training": 8}))
     assert (of(result, "research").borrowed, of(result, "research").beyond, of(result, "training").lent) == (12, 4, 8)
-    assert "8 training, 4 beyond what is there" in shown(result)
+    assert "8 training, 4 beyond what is idle" in shown(result)
 
 
 def test_a_split_that_is_not_known_is_about() -> None:
@@ -219,7 +219,9 @@ def test_what_is_of_no_flavor_has_a_standing_of_its_own() -> None:
 def test_a_small_agreement_is_shown_whole() -> None:
     out = shown(board(plan(LAB), seen({"research": 16}, waiting=(waits("research", 4, 7),))))
     rows = [line.split() for line in out.splitlines()]
-    assert "no promise short, 1 job waits, the longest 7m, no evictions in the last hour, 16 of 32 GPUs in use" in out
+    assert (
+        "no promise violated, 1 job waits, the longest 7m, no evictions in the last hour, 16 of 32 GPUs in use" in out
+    )
     assert ["waiting", "research", "8", "16", "–", "8", "training", "1", "(4", "GPUs)", "7m", "–"] in rows
     assert ["training", "16", "0", "8", "research", "–", "–", "–"] in rows
     assert any(row[:1] == ["inference"] for row in rows)
@@ -235,11 +237,11 @@ def test_a_hundred_teams_of_eleven_flavors_fit_on_a_page() -> None:
         order = [
             line.split()[0]
             for line in lines
-            if line.split()[1:2] and line.split()[0] != "SHORT" and "team-" in line.split()[1]
+            if line.split()[1:2] and line.split()[0] != "VIOLATED" and "team-" in line.split()[1]
         ]
         levels = [level.value for level in Attention]
         assert order == sorted(order, key=levels.index) and len(order) == terminal.MOST_ROWS
-        assert any(line.startswith("SHORT team-3: ClusterQueue/team-3 is stopped") for line in lines)
+        assert any(line.startswith("VIOLATED team-3: ClusterQueue/team-3 is stopped") for line in lines)
         assert any(line.startswith("not shown: ") for line in lines)
     whole = shown(board, most=None)
     assert len(whole.splitlines()) > 1100 and "not shown" not in whole
@@ -291,6 +293,7 @@ def test_data_is_json_and_says_all_numbers() -> None:
         made, seen({"a": 25}, waiting=(waits("a", 4, 2),), evictions=(Eviction("b", "gpu", "b/job", 2, "why"),))
     )
     found = json.loads(json.dumps(data.as_json(result)))
+    assert all(part["violated"] == part["short"] for part in (found, *found["teams"]))
     assert [one["team"] for one in found["teams"]] == ["b", "a", "c", "e"]
     a = found["teams"][1]
     assert a["borrowed_from"][:3] == [
@@ -340,11 +343,11 @@ def test_changes_are_lines_of_what_became_different() -> None:
     stopped = Short(Kind.STOPPED, "inference", "", "ClusterQueue/inference is stopped")
     after = board(made, seen({"research": 16}, waiting=(waits("research", 4, 1),), shorts=(stopped,)))
     assert list(changes.changes(before, after)) == [
-        "12:00:00 SHORT inference: ClusterQueue/inference is stopped",
+        "12:00:00 VIOLATED inference: ClusterQueue/inference is stopped",
         "12:00:00 research gpu: in use 0 → 16, borrowed 0 → 8 (8 training), jobs wait 0 → 1",
         "12:00:00 training gpu: lent 0 → 8 (8 research)",
     ]
-    assert next(changes.changes(after, before)) == "12:00:00 no longer short (stopped): inference"
+    assert next(changes.changes(after, before)) == "12:00:00 no longer violated (stopped): inference"
     assert not list(changes.changes(after, after))
     assert not list(changes.changes(before.only(flavors=["other"]), after.only(flavors=["other"])))
 

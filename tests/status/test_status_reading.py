@@ -200,7 +200,7 @@ def test_a_prod_job_is_known_by_its_queue_and_a_strangers_is_only_counted() -> N
     jobs = [workload("b", queue="prod"), workload("b", "x", queue="nowhere"), workload("elsewhere", "y")]
     found, unread = read(plan(FLAVORS), workloads=jobs)
     assert [waiting.place for waiting in found.waiting] == [Place.PROD]
-    assert unread == ["2 of the jobs that wait name a queue that is not the agreement's"]
+    assert unread == ["2 of the pending jobs name a queue that does not belong to the agreement"]
 
 
 def test_jobs_of_a_run_of_verify_are_no_strangers() -> None:
@@ -211,7 +211,7 @@ def test_jobs_of_a_run_of_verify_are_no_strangers() -> None:
     result = plan(FLAVORS)
     local = [*cluster(result)["LocalQueue"], queue]
     found, unread = read(result, workloads=[workload("verify-x"), workload("elsewhere")], local=local)
-    assert not found.waiting and unread == ["1 of the jobs that wait name a queue that is not the agreement's"]
+    assert not found.waiting and unread == ["1 of the pending jobs name a queue that does not belong to the agreement"]
 
 
 def test_jobs_with_quota_whose_pods_do_not_run_are_held_up() -> None:
@@ -298,7 +298,7 @@ def test_a_stopped_queue_is_short_with_the_way_back() -> None:
     assert (short.kind, short.team, short.flavor) == (Kind.STOPPED, "b", "")
     assert (
         short.why
-        == "ClusterQueue/b-prod is stopped (HoldAndDrain): no job of it starts, and those that ran were stopped"
+        == "ClusterQueue/b-prod is stopped (HoldAndDrain): its jobs do not start, and those that ran were evicted"
     )
     assert short.remedy == """kubectl patch clusterqueue b-prod --type merge -p '{"spec":{"stopPolicy":"None"}}'"""
 

@@ -165,7 +165,7 @@ def test_a_member_on_kai_hears_why() -> None:
 
 def test_kai_names_who_took_a_pods_place() -> None:
     (line,) = answer("kai-stopped").history
-    assert "8 pods: training/back took back what training is due" in line
+    assert "8 pods: training/back took back what training is guaranteed" in line
     (line,) = answer("kai-higher-priority").history
     assert "4 pods: research/urgent has a higher priority" in line
 

@@ -102,7 +102,7 @@ def _evictions(asked: Asked, plan: Plan, queues: Mapping[str, Queue]) -> Iterato
     events = [event for event in asked.events("PodGroup") if event.get("reason") == "Evict"]
     if not events:
         return
-    found = asked.may("PodGroup", "whose jobs were stopped is not known")
+    found = asked.may("PodGroup", "whose jobs were evicted is not known")
     groups = {(namespace_of(entry), name_of(entry)): entry for entry in found}
     teams = asked.teams(plan.team_label)
     evicted: dict[tuple[str, str], Fraction] = defaultdict(Fraction)

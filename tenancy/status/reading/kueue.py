@@ -115,7 +115,9 @@ class _Jobs:
                 continue
             yield self._waiting(job, job.queue, job.since, condition(job.first, "QuotaReserved"))
         if strangers:
-            self.asked.unread.append(f"{strangers} of the jobs that wait name a queue that is not the agreement's")
+            self.asked.unread.append(
+                f"{strangers} of the pending jobs name a queue that does not belong to the agreement"
+            )
 
     def held_up(self) -> Iterator[Waiting]:
         """What Kueue's waitForPodsReady says; without it there is no such condition."""
@@ -238,10 +240,10 @@ def _shorts(asked: Asked, plan: Plan, queues: Mapping[str, Object]) -> Iterator[
 def _stopped(name: str, team: str, live: Object) -> Iterator[Short]:
     policy = spec_of(live).get("stopPolicy") or "None"
     if policy != "None":
-        also = ", and those that ran were stopped" if policy == "HoldAndDrain" else ""
+        also = ", and those that ran were evicted" if policy == "HoldAndDrain" else ""
         remedy = f"""kubectl patch clusterqueue {name} --type merge -p '{{"spec":{{"stopPolicy":"None"}}}}'"""
         yield Short(
-            Kind.STOPPED, team, "", f"ClusterQueue/{name} is stopped ({policy}): no job of it starts{also}", remedy
+            Kind.STOPPED, team, "", f"ClusterQueue/{name} is stopped ({policy}): its jobs do not start{also}", remedy
         )
         return
     active = condition(live, "Active")

@@ -49,7 +49,7 @@ class Room(Availability):
             )
         if self.bound is Bound.PROD:
             used = self.used(team, True)
-            return f"{self.flavor.name}: of {team}'s prod slice of {self.n(self.share.prod)} {used} are in use. {self._lacks()}"
+            return f"{self.flavor.name}: {used} of the {self.n(self.share.prod)} in {team}'s prod slice are in use. {self._lacks()}"
         if self.bound is Bound.BORROWABLE:
             reach = self.share.guaranteed + (self.share.borrowable or 0)
             return f"{self.flavor.name}: {team} uses {used if used < reach else 'all'}{' of the' if used < reach else ''} {self.n(reach)} that it may have ({may}). {self._lacks()}"
@@ -103,7 +103,7 @@ class Room(Availability):
         for team in () if own else teams:
             share = team.shares[self.flavor.name]
             if team is not self.team and (idle := share.reserved - self.used(team.name)) > 0:
-                text = f"{team.name} keeps {self.n(idle)} idle, which it never lends"
+                text = f"{team.name} reserves {self.n(idle)} that are idle and never lent"
                 yield Holder(team.name, self.flavor.name, 0, text)
 
     def _above(self, team: TeamPlan) -> int:
@@ -123,30 +123,30 @@ class Room(Availability):
         if self.bound in (Bound.NOTHING, Bound.MAXIMUM):
             return
         if self.plan.sharing.policy == "fair":
-            yield 'Shares decide here ([sharing] policy = "fair"): whom Kueue stops for it is not foretold.'
+            yield 'Shares decide here ([sharing] policy = "fair"): this answer does not predict which jobs Kueue preempts.'
             return
         if self.bound is Bound.IDLE:
             yield self._from_others()
         if names := [str(job) for job in self.lower]:
-            yield f"In its own queue it comes before jobs of lower priority, and may stop them: {listed(names)}."
+            yield f"It may preempt jobs of lower priority in its own queue: {listed(names)}."
         elif self.bound is not Bound.IDLE:
-            yield "It may stop nobody: its own team's jobs are in its way, and none in its queue has a lower priority."
+            yield "It may preempt no job: its own team's jobs are in its way, and none in its queue has a lower priority."
 
     def _from_others(self) -> str:
         whom = self.lenders()
         if not whom:
             after = self.used(self.team.name) + self.asked
             return (
-                f"It may stop no other team's job: with this one {self.team.name} would use {self.n(after)}, and it is "
+                f"It may preempt no other team's job: with this one {self.team.name} would use {self.n(after)}, and it is "
                 f"guaranteed {self.share.guaranteed}."
                 if after > self.share.guaranteed
-                else "Nobody uses more than its own guarantee, so nobody's job is stopped for it."
+                else "No team uses more than its own guarantee, so no job is preempted for it."
             )
         who = " and ".join(f"{team} (up to {self.n(units)})" for team, units in whom.items())
         said = f"It may take back what it is guaranteed from {who}"
         if self.preempted:
             jobs = listed([f"{job} ({job.units[self.flavor.name]})" for job in self.preempted])
-            return f"{said}: Kueue then stops {jobs}."
+            return f"{said}: Kueue then preempts {jobs}."
         return f"{said}, but that is not enough for this job."
 
     # --- what would do
@@ -161,10 +161,10 @@ class Room(Availability):
             return ""
         fit, own = self.free // each, self.inside // each
         if fit < own < pods.count and replace(self, asked=own * each).preempted:
-            return f"it asks for {own} of its {pods.count} pods ({self.n(own * each)}): so many are its own, and are taken back for it"
+            return f"it asks for {own} of its {pods.count} pods ({self.n(own * each)}), which its team is guaranteed and takes back"
         if not 0 < fit < pods.count:
-            return f"it asks for at most {self.n(self.free)}: so many are free to it now" if self.free else ""
-        return f"it asks for {fit} of its {pods.count} pods ({self.n(fit * each)}): so many are free to it now"
+            return f"it asks for at most {self.n(self.free)}, which are free to it now" if self.free else ""
+        return f"it asks for {fit} of its {pods.count} pods ({self.n(fit * each)}), which are free to it now"
 
     def frees(self) -> list[Held]:
         """Jobs whose end leaves more to it than there is now."""

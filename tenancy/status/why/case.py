@@ -190,16 +190,16 @@ class Case:
         if state is State.STARTING:
             return f"{self.named} got its quota{on} {at['QuotaReserved']}, and does not run yet."
         if state is State.STOPPING:
-            return f"{self.named} is being stopped."
+            return f"{self.named} is being evicted."
         waited = duration(self.now - (created(self.workload) or self.now))
         if state is State.HELD:
             return (
-                f"{self.named} was stopped, and Kueue leaves it alone."
+                f"{self.named} was evicted, and Kueue does not start it again."
                 if self.story.stop
                 else f"{self.named} is switched off."
             )
         if state is State.STOPPED and self.story.stop:
-            return f"{self.named} was stopped {self.story.stop.ago}, and waits to start again."
+            return f"{self.named} was evicted {self.story.stop.ago}, and waits to start again."
         return f"{self.named} waits. It was submitted {waited} ago."
 
     def assignments(self) -> list[Object]:
@@ -279,8 +279,8 @@ class Case:
     def _outsider(self) -> str:
         space, owner = self.target.namespace, self.owner
         if owner:
-            return f"Namespace {space} is {owner}'s, and the queue {self.cluster_queue} is not."
-        return f"Namespace {space} is no team's (it has no label {self.plan.team_label}), so it may not use the queue {self.cluster_queue}."
+            return f"Namespace {space} belongs to {owner}, and the queue {self.cluster_queue} does not."
+        return f"Namespace {space} belongs to no team (it has no label {self.plan.team_label}), so it may not use the queue {self.cluster_queue}."
 
     def _checks(self) -> str:
         checks = status_of(self.workload).get("admissionChecks") or ()

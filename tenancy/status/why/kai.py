@@ -56,8 +56,8 @@ EXCLUDED = re.compile(r"(?P<count>\d+) (?P<what>node\(s\)[^.]*)")
 
 
 UNSEEN = (
-    "You may not list the Queues and pods of the whole cluster, so it is not said who has what it lacks, whom it may take it "
-    "back from, nor when. Whoever runs the platform may ask the same of your job."
+    "You may not list the Queues and pods of the whole cluster, so this answer does not say which team has what the job lacks, from which team "
+    "it may take it back, or when it starts. Ask whoever runs the platform to run this command for your job."
 )
 
 
@@ -203,7 +203,7 @@ class Case:
         if not self.queue_name or "Queue" in self.snapshot.unseen:
             return self.queue_name or "none is named"
         if self.queue_name not in self.queues:
-            return f"{self.queue_name}, which is not there"
+            return f"{self.queue_name}, which does not exist"
         quota, limit, used = self.numbers(self.queue_name)
         parent = str(spec_of(self.queues[self.queue_name]).get("parentQueue") or "")
         text = f"{self.queue_name}: {used} in use, quota {quota}" + (f", limit {limit}" if limit >= 0 else "")
@@ -231,7 +231,7 @@ class Case:
         matches, said = self.told()
         reasons = [explain(match, self.context(match)) for match in matches]
         if not reasons and said:
-            reasons = [Reason("unknown", "KAI says why in words that are not known here; they stand below.")]
+            reasons = [Reason("unknown", "This version does not know KAI's message; it is shown in full below.")]
         elif not reasons and self.suspended:
             by = (
                 "; its label names a queue of Kueue, which starts it"
@@ -242,7 +242,7 @@ class Case:
                 Reason("suspended", f"The {self.target.kind} is suspended, so it has no pods for KAI to look at{by}.")
             ]
         elif not reasons and (gone := self.wanted - len(self.pods)) > 0 and not self.waiting:
-            text = f"{counted(gone, 'pod')} of it do not exist: they were stopped, and the {self.target.kind} has not made them again yet."
+            text = f"{counted(gone, 'pod')} of it do not exist: they were evicted, and the {self.target.kind} has not made them again yet."
             reasons = [Reason("no-pods", text)]
         elif not reasons:
             reasons = [Reason("not-told", "KAI has not said why.")]
@@ -279,7 +279,7 @@ class Case:
         times = [time for one in [self.target.body, *self.pods] if one and (time := created(one))]
         age = since(min(times), self.snapshot.now) if times else "at an unknown time"
         if state is State.STOPPED:
-            return f"{self.named} was stopped, and waits to start again."
+            return f"{self.named} was evicted, and waits to start again."
         return f"{self.named} waits. It was submitted {age}."
 
     def told(self) -> tuple[list[Match], list[Said]]:
@@ -347,12 +347,12 @@ class Case:
             return f"The queue {named} is full:"
         team, flavor = self.place
         if any(spec_of(queue).get("parentQueue") == name for queue in self.queues.values()):
-            return f"What teams lend one another and what is nobody's is one pool for all (queue {named}):"
+            return f"All teams share one pool of lendable and unguaranteed units (queue {named}):"
         if name == kai.reserved(self.plan, team, flavor):
-            return f"{name} is what {team.name} never lends, and no more:"
+            return f"{name} has only what {team.name} reserves and never lends:"
         if name in kai.prod_queues(self.plan, team, flavor):
-            return f"{name} is the prod slice of {team.name}, and no more:"
-        return f"{name} is what {team.name} lends and all it may borrow:"
+            return f"{name} has only the prod slice of {team.name}:"
+        return f"{name} has what {team.name} lends and may borrow:"
 
     # --- who has it, and who must give it back
 
@@ -379,7 +379,7 @@ class Case:
             idle = team.shares[flavor.name].reserved - self.used({kept}) if kept and team is not mine else 0
             if idle > 0 and not own:
                 yield Holder(
-                    team.name, flavor.name, 0, f"{team.name} keeps {flavor.count(idle)} idle, which it never lends"
+                    team.name, flavor.name, 0, f"{team.name} reserves {flavor.count(idle)} that are idle and never lent"
                 )
             if amount := used[team.name]:
                 jobs = [held for held in self.held if held.job.team == team.name]
@@ -394,7 +394,7 @@ class Case:
         if used >= quota:
             has = f"has all {flavor.count(quota)} of its quota in use" if quota else "has no quota of its own"
             borrows = 0 <= limit <= quota or any(match.row.key == "over-quota" for match in matches)
-            yield f"The queue {self.queue_name} {has}. {'It may not borrow more.' if borrows else 'More it borrows, and waits for.'}"
+            yield f"The queue {self.queue_name} {has}. {'It may not borrow more.' if borrows else 'It must borrow more, and waits for it.'}"
             return
         above = [
             f"{entry.name} ({flavor.count(more)})"
@@ -403,7 +403,7 @@ class Case:
         ]
         left = flavor.count(quota - used)
         if above:
-            yield f"{left} of its queue's quota are not in use: KAI stops pods of {listed(above)} for it, in seconds."
+            yield f"{left} of its queue's quota are not in use: KAI preempts pods of {listed(above)} for it, in seconds."
         else:
             yield f"{left} of its queue's quota are not in use, and no other queue uses more than its own."
 
@@ -414,12 +414,14 @@ class Case:
     def when(self, matches: Sequence[Match]) -> When:
         keys = {match.row.key for match in matches}
         if self.suspended:
-            return When(f"when the {self.target.kind} is suspended no longer", "no bound")
+            return When(f"when the {self.target.kind} is no longer suspended", "no bound")
         if not self.waiting:
-            return When(f"when the {self.target.kind} makes its pods again: later after each stop", "no bound")
+            return When(
+                f"when the {self.target.kind} makes its pods again; it waits longer after each eviction", "no bound"
+            )
         if keys & {"gang", "no-node"}:
             return When(
-                "when pods end, or are stopped, on the nodes that its pods need",
+                "when pods end, or are evicted, on the nodes that its pods need",
                 "no bound: what ends first may be elsewhere",
             )
         quota, _, used = self.numbers(self.queue_name)
@@ -428,7 +430,7 @@ class Case:
                 "in seconds: its queue has quota left, and KAI takes it back for it",
                 "no bound, if nodes have no room for it",
             )
-        return When("when pods that use it end; KAI is not told when that is", "no bound")
+        return When("when pods that use the quota end; KAI does not know when", "no bound")
 
     # --- what happened to it
 

@@ -24,8 +24,8 @@ from .when import when
 
 QUOTA_KEYS = ("short", "maximum")
 UNSEEN = (
-    "You may not list the Workloads of the whole cluster, so it is not said who has what it lacks, whom it may take it back "
-    "from, nor when. Whoever runs the platform may ask the same of your job."
+    "You may not list the Workloads of the whole cluster, so this answer does not say which team has what the job lacks, from which "
+    "team it may take it back, or when it starts. Ask whoever runs the platform to run this command for your job."
 )
 ELSEWHERE = {"short", "maximum", "topology-some", "topology-none", "not-told"}  # where another flavor may help
 
@@ -93,7 +93,7 @@ def _why(case: Case, matches: Sequence[Match], said: Sequence[Said]) -> list[Rea
     if head := _head(case):
         return [head, *reasons]
     if not reasons and said and not matches:
-        return [Reason("unknown", "Kueue says why in words that are not known here; they stand below.")]
+        return [Reason("unknown", "This version does not know Kueue's message; it is shown in full below.")]
     if not reasons and not case.counted:
         return [Reason("not-told", "Kueue has not said why.")]
     if not reasons:  # it has not looked, or tells of flavors that do not matter
@@ -162,7 +162,9 @@ def _head(case: Case) -> Reason | None:
 
 def _held(case: Case) -> Reason:
     key = case.story.stop.key if case.story.stop else "stopped-hand"
-    text = "Its Workload is switched off (spec.active: false): Kueue does not look at it until that is undone."
+    text = (
+        "Its Workload is switched off (spec.active: false): Kueue does not look at it until spec.active is true again."
+    )
     return Reason(key, text, "it is submitted anew, or its Workload's spec.active is set to true")
 
 

@@ -46,7 +46,7 @@ def outside(case: Case) -> Answer:
         return Answer(job, kind, "kueue", State.FINISHED, f"{case.named} has ended.", text)
     state, headline = State.OUTSIDE, f"{case.named} is not in a queue of the agreement."
     if suspended:
-        state, headline = State.WAITING, f"{case.named} is suspended, and nobody will start it."
+        state, headline = State.WAITING, f"{case.named} is suspended, and no scheduler will start it."
     return Answer(
         job,
         kind,

@@ -107,13 +107,13 @@ KUEUE = (
         "making-room",
         QUOTA,
         r"Pending the preemption of (?P<count>\d+) workload\(s\)",
-        means="Kueue is stopping {count} {jobs} to make room for it.",
+        means="Kueue is preempting {count} {jobs} to free capacity for it.",
     ),
     Row(
         "equal",
         QUOTA,
         r"Bypassed scheduling evaluation because an equivalent workload recently failed",
-        means="Kueue looks at one of equal jobs only. What follows it said of {other}, which asks for the same.",
+        means="Kueue gives a reason to only one of several equal jobs. The reason below is that of {other}, which asks for the same.",
     ),
     Row(
         "not-looked",
@@ -125,13 +125,13 @@ KUEUE = (
         "not-again",
         QUOTA,
         r"^(?:Exceeded the PodsReady timeout|Preempted to accommodate|Evicted due to|Workload was evicted|The (?:Cluster|Local)Queue is stopped)",
-        means="Kueue has not looked at it again since it was stopped.",
+        means="Kueue has not looked at it again since it was evicted.",
     ),
     Row(
         "head",
         "ClusterQueue.queueingStrategy",
         reason="StrictFIFO",
-        means="{queue} is StrictFIFO: nothing starts before {head}, which is first in it.",
+        means="{queue} is StrictFIFO: no job starts before {head}, which is first in it.",
         help="{head} starts, or is removed",
     ),
     # --- queues: pkg/controller/core/workload_controller.go
@@ -148,7 +148,7 @@ KUEUE = (
         QUOTA,
         r"LocalQueue (?P<local>\S+) is (?:inactive|stopped)",
         means="LocalQueue {namespace}/{local} is switched off{stopped}.",
-        help="whoever stopped it sets stopPolicy: None",
+        help="somebody sets its stopPolicy to None",
         never=True,
     ),
     Row(
@@ -156,7 +156,7 @@ KUEUE = (
         QUOTA,
         r"ClusterQueue (?P<cluster>\S+) is (?:inactive|stopped)",
         means="ClusterQueue {cluster} is switched off{stopped}.",
-        help="whoever stopped it sets stopPolicy: None",
+        help="somebody sets its stopPolicy to None",
         never=True,
     ),
     Row(
@@ -177,7 +177,7 @@ KUEUE = (
     Row(
         "no-team-namespace",
         "Namespace",
-        means="Namespace {namespace} is no team's: it has no label {team_label}, so it has no queue.",
+        means="Namespace {namespace} belongs to no team: it has no label {team_label}, so it has no queue.",
         help="it is submitted in a namespace of a team, or {namespace} becomes one (label {team_label}: {teams})",
         never=True,
     ),
@@ -193,7 +193,7 @@ KUEUE = (
         "pods-wait",
         SCHEDULED,
         reason="Unschedulable",
-        means="It holds its quota, and {waiting} find no node: quota is numbers, and nodes may be broken or used by pods "
+        means="It holds its quota, and {waiting} find no node: nodes may be broken, or used by pods "
         "outside the queues.",
         help="nodes have room for its pods again",
     ),
@@ -202,13 +202,13 @@ KUEUE = (
         "stopped-queue",
         EVICTED,
         r"The ClusterQueue is stopped",
-        means="its ClusterQueue was switched off, with all that ran in it",
+        means="its ClusterQueue was switched off, and all its jobs were evicted",
     ),
     Row(
         "stopped-local",
         EVICTED,
         r"The LocalQueue is stopped",
-        means="its LocalQueue was switched off, with all that ran in it",
+        means="its LocalQueue was switched off, and all its jobs were evicted",
     ),
     Row(
         "stopped-ready",
@@ -259,7 +259,7 @@ KUEUE = (
         "outranked",
         PREEMPTED,
         reason="InClusterQueue",
-        means="{by} has a higher priority in the same queue, and there was not room for both.",
+        means="{by} has a higher priority in the same queue, and there was no capacity for both.",
     ),
     Row(
         "fair",
@@ -271,7 +271,7 @@ KUEUE = (
         "outranked-borrowing",
         PREEMPTED,
         reason="InCohortReclaimWhileBorrowing",
-        means="{by} has a higher priority, and {by_team} may stop jobs of lower priority to borrow (borrowWithinCohort).",
+        means="{by} has a higher priority, and {by_team} may preempt jobs of lower priority to borrow (borrowWithinCohort).",
     ),
 )
 
@@ -291,9 +291,9 @@ KAI = (
         SCHEDULED,
         r"NonPreemptibleOverQuota: .*?Workload requested (?P<request>\S+) (?P<unit>GPUs|CPU cores|GB memory), but (?P<queue>.+?) "
         r"quota is (?P<most>\S+) [^,]+, while (?P<used>\S+) ",
-        means="Jobs of its priority class ({priority}) are never stopped, so they may not borrow: all of them must fit the quota of "
+        means="Jobs of its priority class ({priority}) are never preempted, so they may not borrow: all of them must fit the quota of "
         "{queue}, {most} {unit}. {used} are in use by such jobs, and it asks for {more}.",
-        help="it has a priority class below 100, such as train: then it may borrow, and be stopped",
+        help="it has a priority class below 100, such as train: then it may borrow, and be preempted",
     ),
     Row(
         "pod-size",
@@ -323,7 +323,7 @@ KAI = (
         "gang-incomplete",
         "NotReady",
         r"Waiting for (?P<pods>\d+) pods, currently (?P<there>\d+) exist",
-        means="Its PodGroup wants {pods} pods to start together, and not so many of them exist: {exist} do.",
+        means="Its PodGroup wants {pods} pods to start together, and only {exist} exist.",
         help="whoever makes its pods makes all {pods}, or the PodGroup's minMember is smaller",
         never=True,
     ),
@@ -331,7 +331,7 @@ KAI = (
         "no-kai-queue",
         "Queue",
         r"^no queue$",
-        means="It names the queue {queue}, and there is none of that name: KAI does not look at it, and does not say so.",
+        means="It names the queue {queue}, which does not exist. KAI ignores the job, and reports nothing.",
         help="its pods have the label kai.scheduler/queue: {queues}",
         never=True,
     ),
@@ -356,12 +356,12 @@ KAI = (
         "outranked-kai",
         EVICT,
         r"was preempted by higher priority workload (?P<group>\S+)",
-        means="{by} has a higher priority in the same queue, and there was not room for both.",
+        means="{by} has a higher priority in the same queue, and there was no capacity for both.",
     ),
     Row(
         "reclaimed-kai",
         EVICT,
         r"was preempted by workload (?P<group>[^\s]+?)\.?(?:\s|$)",
-        means="{by} took back what {by_team} is due: {team} was using more than its own.",
+        means="{by} took back what {by_team} is guaranteed: {team} was using more than its own guarantee.",
     ),
 )

@@ -31,15 +31,15 @@ def when(
     if never or (rooms and all(room.bound is Bound.MAXIMUM for room in rooms)):
         return When(NEVER, NEVER, True)
     if not_before and not_before > now:
-        return When(f"in {within(not_before - now)}: so long Kueue leaves it out of its queue", "no bound")
+        return When(f"in {within(not_before - now)}, when Kueue puts it back into its queue", "no bound")
     if "making-room" in keys:
         return When(
-            "as soon as the pods of the jobs that Kueue stops for it are gone",
+            "as soon as the pods of the jobs that Kueue preempts for it are gone",
             "when the grace period of these pods is over",
         )
     if any(key.startswith("topology") for key in keys):
         return When(
-            "as soon as jobs end, or are stopped, on nodes that lie as its pods need them",
+            "as soon as jobs end, or are evicted, on nodes that together suit its pods",
             "no bound: what ends first may be somewhere else",
         )
     if not rooms:
@@ -51,15 +51,15 @@ def when(
         if "head" in keys:
             return When("as soon as the job before it starts, or is removed", "no bound")
         if keys - {"equal", "not-looked", "not-told", "not-again"}:
-            return When("as soon as what is said above is mended", "no bound")
+            return When("as soon as the problem above is fixed", "no bound")
         return When(
             f"now, by quota: Kueue looks at it again {SECONDS}",
-            "no bound: nodes and other jobs of the queue have a say",
+            "no bound: it depends on nodes and other jobs of the queue too",
         )
     if best.preempted:
         jobs = counted(len(best.preempted), "job")
         return When(
-            f"{SECONDS}: Kueue may stop {jobs} of others for it",
+            f"{SECONDS}: Kueue may preempt {jobs} of others for it",
             "no bound, if the nodes are not where its pods need them",
         )
     return _ends(now, best, before)
