@@ -11,17 +11,17 @@ from tenancy.agreement.plan import Plan
 from tenancy.objects.schedulers import Place
 from tenancy.quota.kueue_model import KueueModel
 from tenancy.quota.lending import Use
-from tenancy.status import Board, Eviction, Kind, Seen, Short, Waiting, board
+from tenancy.status import Eviction, Kind, Observed, StatusReport, Violation, Waiting, board
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def seen(
     uses: Mapping[str, int | Use] | None = None, *, flavor: str = "gpu", scheduler: str = "kueue", **more: Any
-) -> Seen:
+) -> Observed:
     """By team what it uses of one flavor."""
     made = {(team, flavor): use if isinstance(use, Use) else Use(use) for team, use in (uses or {}).items()}
-    return Seen(scheduler=scheduler, at=NOW, uses=made, **more)
+    return Observed(scheduler=scheduler, at=NOW, uses=made, **more)
 
 
 def waits(
@@ -31,12 +31,12 @@ def waits(
     return Waiting(team, flavor, place, units, NOW - timedelta(minutes=minutes), name, **more)
 
 
-def late(plan: Plan, seen: Seen) -> Board:
+def late(plan: Plan, seen: Observed) -> StatusReport:
     """As a second look sees it."""
     return board(plan, seen, before=[one.name for one in seen.waiting])
 
 
-def busy(plan: Plan, seed: int = 1) -> Seen:
+def busy(plan: Plan, seed: int = 1) -> Observed:
     """Every queue has some jobs, as many as Kueue would let it have; some wait, some were stopped, a few promises are short."""
     dice = random.Random(seed)
     uses, waiting, evictions = {}, [], []
@@ -62,8 +62,8 @@ def busy(plan: Plan, seed: int = 1) -> Seen:
                     )
                 )
     stopped = plan.teams[3].name
-    shorts = (
-        Short(
+    violations = (
+        Violation(
             Kind.STOPPED,
             stopped,
             "",
@@ -71,4 +71,4 @@ def busy(plan: Plan, seed: int = 1) -> Seen:
             "kubectl patch …",
         ),
     )
-    return Seen("kueue", NOW, uses, tuple(waiting), (), tuple(evictions), shorts)
+    return Observed("kueue", NOW, uses, tuple(waiting), (), tuple(evictions), violations)

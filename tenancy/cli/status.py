@@ -18,7 +18,7 @@ from .where import Context, Kubeconfig, Lab, kubeconfig_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..status import Board
+    from ..status import StatusReport
 
 SYNONYMS = {"violated": "short"}
 """Newer words for a state; the old word works on."""
@@ -116,7 +116,7 @@ def status(
         raise typer.Exit(NO)
 
 
-def _watch(boards: Iterator[Board | str], json: bool, *, detail: bool, every: bool) -> None:
+def _watch(boards: Iterator[StatusReport | str], json: bool, *, detail: bool, every: bool) -> None:
     """Until Ctrl-C: a table that redraws itself on a terminal, else a line for each change; with --json a line for each look."""
     from ..status import data
     from ..text.console import console
@@ -135,7 +135,7 @@ def _watch(boards: Iterator[Board | str], json: bool, *, detail: bool, every: bo
         return
 
 
-def _watch_screen(boards: Iterator[Board | str], out: Console, detail: bool, every: bool) -> None:
+def _watch_screen(boards: Iterator[StatusReport | str], out: Console, detail: bool, every: bool) -> None:
     from rich.console import Group, RenderableType
     from rich.live import Live
     from rich.text import Text
@@ -153,11 +153,11 @@ def _watch_screen(boards: Iterator[Board | str], out: Console, detail: bool, eve
             live.update(shown, refresh=True)
 
 
-def _watch_lines(boards: Iterator[Board | str], detail: bool, every: bool) -> None:
+def _watch_lines(boards: Iterator[StatusReport | str], detail: bool, every: bool) -> None:
     from ..status import terminal
     from ..status.changes import changes
 
-    before: Board | None = None
+    before: StatusReport | None = None
     silent = ""
     for board in boards:
         if isinstance(board, str):

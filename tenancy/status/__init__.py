@@ -23,20 +23,20 @@ Must not touch: `verify`, `lab`. It writes nothing to the cluster.
 
 from ..quota.lending import Loan, Use, lending, shared_out
 from .attention import board
-from .model import Attention, Board, Eviction, FlavorStanding, Kind, Part, Seen, Short, Standing, Waiting
+from .model import Attention, Eviction, FlavorStatus, Kind, Observed, Part, StatusReport, TeamStatus, Violation, Waiting
 
 __all__ = [
     "Attention",
-    "Board",
     "Eviction",
-    "FlavorStanding",
+    "FlavorStatus",
     "Kind",
     "Loan",
+    "Observed",
     "Part",
-    "Seen",
-    "Short",
-    "Standing",
+    "StatusReport",
+    "TeamStatus",
     "Use",
+    "Violation",
     "Waiting",
     "board",
     "lending",

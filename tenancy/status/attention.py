@@ -23,7 +23,7 @@ from ..quota.lending import POOL, Loan, Use, lending
 from ..review.nodes import FlavorSupply
 from ..text.counts import counted
 from ..text.durations import duration
-from .model import Attention, Board, Eviction, FlavorStanding, Kind, Part, Seen, Short, Standing, Waiting
+from .model import Attention, Eviction, FlavorStatus, Kind, Observed, Part, StatusReport, TeamStatus, Violation, Waiting
 
 RECLAIM = timedelta(minutes=2)
 """What a reclaim takes at most: jobs that are stopped get 30 s to end by default, and are placed anew after that."""
@@ -31,24 +31,26 @@ CLOSED = (Kind.STOPPED, Kind.MISSING, Kind.INACTIVE)
 NOTHING = Share(0, 0, None, 0)
 
 
-def board(plan: Plan, seen: Seen, *, reclaim: timedelta = RECLAIM, before: Collection[str] | None = None) -> Board:
+def board(
+    plan: Plan, seen: Observed, *, reclaim: timedelta = RECLAIM, before: Collection[str] | None = None
+) -> StatusReport:
     """`before` are the names of jobs that an earlier look found `owed`; None: there was none, and nothing is late yet."""
     if seen.scheduler == "kai":  # where a job runs so long before another queue may take back its GPUs
         reclaim += timedelta(seconds=plan.sharing.reclaim_min_runtime or 0)
     supplies = {supply.flavor.name: supply for supply in seen.supply.flavors} if seen.supply else {}
     loans = {flavor.name: lending(plan, flavor, _uses(plan, seen, flavor.name)) for flavor in plan.flavors}
-    shorts = [*seen.shorts, *_of_nodes(supplies.values())]
-    of = _Sorted(plan, seen, shorts, loans)
-    standings = []
+    violations = [*seen.violations, *_of_nodes(supplies.values())]
+    of = _Sorted(plan, seen, violations, loans)
+    statuses = []
     for team in plan.teams:
         for flavor in (*plan.flavors, *([] if of.only else [None])):
             result = of.standing(team, flavor, reclaim, before)
             if flavor or result.attention is not Attention.QUIET:
-                standings.append(result)
+                statuses.append(result)
     # Python's sort is stable: ties stay in the agreement's order.
-    standings.sort(key=lambda standing: (standing.attention.rank, *_urgency(standing, seen.at)))
+    statuses.sort(key=lambda standing: (standing.attention.rank, *_urgency(standing, seen.at)))
     flavors = tuple(of.flavor(flavor, supplies.get(flavor.name)) for flavor in plan.flavors)
-    return Board(plan, seen, tuple(standings), flavors, tuple(short for short in shorts if not short.team))
+    return StatusReport(plan, seen, tuple(statuses), flavors, tuple(short for short in violations if not short.team))
 
 
 def room(share: Share, use: Use, place: Place, scheduler: str) -> int:
@@ -64,7 +66,9 @@ def room(share: Share, use: Use, place: Place, scheduler: str) -> int:
 class _Sorted:
     """What was seen, by team and flavor."""
 
-    def __init__(self, plan: Plan, seen: Seen, shorts: Iterable[Short], loans: Mapping[str, Sequence[Loan]]) -> None:
+    def __init__(
+        self, plan: Plan, seen: Observed, violations: Iterable[Violation], loans: Mapping[str, Sequence[Loan]]
+    ) -> None:
         self.plan, self.seen, self.loans = plan, seen, loans
         self.only = plan.flavors[0].name if len(plan.flavors) == 1 else ""
         """Of what nobody says a flavor, there may be only one."""
@@ -76,9 +80,9 @@ class _Sorted:
         self.evictions: dict[tuple[str, str], list[Eviction]] = defaultdict(list)
         for eviction in seen.evictions:
             self.evictions[eviction.team, eviction.flavor or self.only].append(eviction)
-        self.shorts: dict[tuple[str, str], list[Short]] = defaultdict(list)
-        for short in shorts:
-            self.shorts[short.team, short.flavor or self.only].append(short)
+        self.violations: dict[tuple[str, str], list[Violation]] = defaultdict(list)
+        for short in violations:
+            self.violations[short.team, short.flavor or self.only].append(short)
         self.lent: dict[tuple[str, str], list[Loan]] = defaultdict(list)
         self.borrowed: dict[tuple[str, str], list[Loan]] = defaultdict(list)
         for name, some in loans.items():
@@ -88,7 +92,7 @@ class _Sorted:
 
     def standing(
         self, team: TeamPlan, flavor: Hardware | None, reclaim: timedelta, before: Collection[str] | None
-    ) -> Standing:
+    ) -> TeamStatus:
         key = team.name, flavor.name if flavor else ""
         share = team.shares[flavor.name] if flavor else NOTHING
         use = self.seen.uses.get(key, Use())
@@ -103,15 +107,15 @@ class _Sorted:
             for waiting in owed
             if before is not None and waiting.name in before and self.seen.at - waiting.since > reclaim
         ]
-        shorts = list(self.shorts[key])
-        if not any(short.kind in CLOSED for short in (*shorts, *self.shorts[team.name, ""])):  # that says it
-            shorts += _late(key, share, use, late, self.seen.at)
+        violations = list(self.violations[key])
+        if not any(short.kind in CLOSED for short in (*violations, *self.violations[team.name, ""])):  # that says it
+            violations += _late(key, share, use, late, self.seen.at)
         held_up = [waiting for waiting in self.held_up[key] if self.seen.at - waiting.since > reclaim]
         if flavor and flavor.name in self.lost and use.total <= share.guaranteed:
-            shorts += _without_nodes(key, held_up, self.seen.at)
+            violations += _without_nodes(key, held_up, self.seen.at)
         evictions, borrowed = self.evictions[key], use.borrowed(share)
         lent = self.lent[key]
-        return Standing(
+        return TeamStatus(
             team=team,
             flavor=flavor,
             share=share,
@@ -125,21 +129,21 @@ class _Sorted:
             owed=tuple(owed),
             held_up=tuple(held_up),
             evictions=tuple(evictions),
-            shorts=tuple(shorts),
-            attention=_attention(bool(shorts), bool(owed), bool(evictions), bool(waiting), bool(borrowed)),
+            violations=tuple(violations),
+            attention=_attention(bool(violations), bool(owed), bool(evictions), bool(waiting), bool(borrowed)),
         )
 
-    def flavor(self, flavor: Hardware, supply: FlavorSupply | None) -> FlavorStanding:
+    def flavor(self, flavor: Hardware, supply: FlavorSupply | None) -> FlavorStatus:
         loans = self.loans[flavor.name]
         waiting = [waiting for team in self.plan.teams for waiting in self.waiting[team.name, flavor.name]]
-        return FlavorStanding(
+        return FlavorStatus(
             flavor=flavor,
             guaranteed=flavor.capacity - self.plan.pool[flavor.name],
             used=sum(use.total for use in _uses(self.plan, self.seen, flavor.name).values()),
             lent=sum(loan.units for loan in loans if loan.lender != POOL),
             from_pool=sum(loan.units for loan in loans if loan.lender == POOL),
             waiting=tuple(sorted(waiting, key=lambda waiting: waiting.since)),
-            shorts=tuple(self.shorts["", flavor.name]),
+            violations=tuple(self.violations["", flavor.name]),
             supply=supply,
         )
 
@@ -150,7 +154,7 @@ class _Sorted:
         return found
 
 
-def _uses(plan: Plan, seen: Seen, flavor: str) -> dict[str, Use]:
+def _uses(plan: Plan, seen: Observed, flavor: str) -> dict[str, Use]:
     return {team.name: seen.uses.get((team.name, flavor), Use()) for team in plan.teams}
 
 
@@ -169,13 +173,13 @@ def _attention(short: bool, owed: bool, evicted: bool, waiting: bool, borrowing:
     return next(level for level, so in levels if so)
 
 
-def _urgency(standing: Standing, now: datetime) -> tuple[float, ...]:
+def _urgency(standing: TeamStatus, now: datetime) -> tuple[float, ...]:
     """Within a level: the longest wait, then most evictions, then most borrowed."""
     oldest = min((one.since for one in standing.owed or standing.waiting), default=now)
     return -(now - oldest).total_seconds(), -standing.evicted, -standing.borrowed, -standing.lent
 
 
-def _late(key: tuple[str, str], share: Share, use: Use, late: Sequence[Waiting], now: datetime) -> Iterable[Short]:
+def _late(key: tuple[str, str], share: Share, use: Use, late: Sequence[Waiting], now: datetime) -> Iterable[Violation]:
     if late:
         first = late[0]
         of = (
@@ -186,10 +190,10 @@ def _late(key: tuple[str, str], share: Share, use: Use, late: Sequence[Waiting],
         wait = "waits" if len(late) == 1 else "wait"
         told = f": {first.why}" if first.why else ""
         why = f"{counted(len(late), 'job')} within the guarantee {wait} ({of} in use), {first.name} for {duration(now - first.since)}{told}"
-        yield Short(Kind.LATE, *key, why)
+        yield Violation(Kind.LATE, *key, why)
 
 
-def _without_nodes(key: tuple[str, str], held_up: Sequence[Waiting], now: datetime) -> Iterable[Short]:
+def _without_nodes(key: tuple[str, str], held_up: Sequence[Waiting], now: datetime) -> Iterable[Violation]:
     """Quota is a number: where Kueue counts no nodes it goes on lending what is broken, and whose pods come last find none."""
     if held_up:
         first = held_up[0]
@@ -199,10 +203,10 @@ def _without_nodes(key: tuple[str, str], held_up: Sequence[Waiting], now: dateti
             f"{counted(len(held_up), 'job')} within the guarantee {have} quota and no nodes: {first.name}'s pods have not been ready "
             f"for {duration(now - first.since)}{told}"
         )
-        yield Short(Kind.NODES, *key, why, "tenancy check --live says which nodes are not usable")
+        yield Violation(Kind.NODES, *key, why, "tenancy check --live says which nodes are not usable")
 
 
-def _of_nodes(supplies: Iterable[FlavorSupply]) -> Iterable[Short]:
+def _of_nodes(supplies: Iterable[FlavorSupply]) -> Iterable[Violation]:
     """Of a flavor whose guarantees cannot all be kept: that, and the teams that lack whatever the others do."""
     for supply in supplies:
         if not supply.promises.short:
@@ -212,7 +216,7 @@ def _of_nodes(supplies: Iterable[FlavorSupply]) -> Iterable[Short]:
             f"{supply.promises.short} of {supply.flavor.count(supply.promises.guaranteed)} guaranteed cannot be kept at once: "
             f"{usable or 'none'} {'is' if usable < 2 else 'are'} usable"
         )
-        yield Short(
+        yield Violation(
             Kind.NODES,
             "",
             supply.flavor.name,
@@ -222,4 +226,4 @@ def _of_nodes(supplies: Iterable[FlavorSupply]) -> Iterable[Short]:
         for team in supply.promises.teams:
             if team.at_least:
                 why = f"{supply.flavor.count(team.guaranteed)} guaranteed, and {usable or 'none'} {'is' if usable < 2 else 'are'} usable"
-                yield Short(Kind.NODES, team.team, supply.flavor.name, why)
+                yield Violation(Kind.NODES, team.team, supply.flavor.name, why)

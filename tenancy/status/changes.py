@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from .model import Board, Standing
+from .model import StatusReport, TeamStatus
 from .words import parts, short_text
 
 Key = tuple[str, str]
-NUMBERS: Mapping[str, Callable[[Standing], int]] = {
+NUMBERS: Mapping[str, Callable[[TeamStatus], int]] = {
     "in use": lambda standing: standing.use.total,
     "lent": lambda standing: standing.lent,
     "borrowed": lambda standing: standing.borrowed,
@@ -17,24 +17,26 @@ NUMBERS: Mapping[str, Callable[[Standing], int]] = {
 }
 
 
-def changes(before: Board, after: Board) -> Iterator[str]:
+def changes(before: StatusReport, after: StatusReport) -> Iterator[str]:
     """In the order of the later board."""
     time = f"{after.seen.at:%H:%M:%S}"
     # Of a sentence only what it is about counts: it goes on to say how long a job has waited.
-    was, now = ({(short.kind, short.team, short.flavor): short for short in one.all_shorts} for one in (before, after))
+    was, now = (
+        {(short.kind, short.team, short.flavor): short for short in one.all_violations} for one in (before, after)
+    )
     for (_, team, flavor), short in now.items():
         if (short.kind, team, flavor) not in was:
             yield f"{time} VIOLATED {_who(team, flavor)}: {short_text(short.why)}"
     for kind, team, flavor in was:
         if (kind, team, flavor) not in now:
             yield f"{time} no longer violated ({kind}): {_who(team, flavor)}"
-    earlier = {_key(standing): standing for standing in before.standings}
-    for standing in after.standings:
+    earlier = {_key(standing): standing for standing in before.statuses}
+    for standing in after.statuses:
         if told := list(_numbers(earlier.get(_key(standing)), standing)):
             yield f"{time} {_who(*_key(standing))}: {', '.join(told)}"
 
 
-def _numbers(old: Standing | None, new: Standing) -> Iterator[str]:
+def _numbers(old: TeamStatus | None, new: TeamStatus) -> Iterator[str]:
     for name, number in NUMBERS.items():
         was, now = (number(old) if old else 0), number(new)
         if was != now:
@@ -42,7 +44,7 @@ def _numbers(old: Standing | None, new: Standing) -> Iterator[str]:
             yield f"{name} {was} → {now}{f' ({parts(of)})' if of else ''}"
 
 
-def _key(standing: Standing) -> Key:
+def _key(standing: TeamStatus) -> Key:
     return standing.team.name, standing.flavor_name
 
 

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from ..quota.lending import POOL
-from .model import Board, FlavorStanding, Part, Short, Standing, Waiting
+from .model import FlavorStatus, Part, StatusReport, TeamStatus, Violation, Waiting
 
 VERSION = 1
 
 
-def as_json(board: Board) -> dict[str, Any]:
+def as_json(board: StatusReport) -> dict[str, Any]:
     """`teams` begin with what most needs attention. Times are in seconds."""
     seen = board.seen
     return {
@@ -21,14 +21,14 @@ def as_json(board: Board) -> dict[str, Any]:
         "at": seen.at.isoformat(),
         "attention": board.attention.value,
         "flavors": [_flavor(standing, seen.at) for standing in board.flavors],
-        "teams": [_standing(standing, seen.at) for standing in board.standings],
-        "violated": [_short(short) for short in board.shorts],
-        "short": [_short(short) for short in board.shorts],
+        "teams": [_standing(standing, seen.at) for standing in board.statuses],
+        "violated": [_short(short) for short in board.violations],
+        "short": [_short(short) for short in board.violations],
         "not_known": list(seen.unread),
     }
 
 
-def _flavor(standing: FlavorStanding, now: datetime) -> dict[str, Any]:
+def _flavor(standing: FlavorStatus, now: datetime) -> dict[str, Any]:
     return {
         "flavor": standing.flavor.name,
         "unit": standing.flavor.unit,
@@ -43,7 +43,7 @@ def _flavor(standing: FlavorStanding, now: datetime) -> dict[str, Any]:
     }
 
 
-def _standing(standing: Standing, now: datetime) -> dict[str, Any]:
+def _standing(standing: TeamStatus, now: datetime) -> dict[str, Any]:
     return {
         "team": standing.team.name,
         "display_name": standing.team.display_name,
@@ -60,8 +60,8 @@ def _standing(standing: Standing, now: datetime) -> dict[str, Any]:
         "borrowed_from": _parts(standing.borrowed_from),
         "waiting": {**_waiting(standing.waiting, now), "within_guarantee": len(standing.owed)},
         "evictions": [{"job": one.name, "times": one.times, "why": one.why} for one in standing.evictions],
-        "violated": [_short(one) for one in standing.shorts],
-        "short": [_short(one) for one in standing.shorts],
+        "violated": [_short(one) for one in standing.violations],
+        "short": [_short(one) for one in standing.violations],
     }
 
 
@@ -81,7 +81,7 @@ def _parts(some: Iterable[Part]) -> list[dict[str, Any]]:
     ]
 
 
-def _short(short: Short) -> dict[str, Any]:
+def _short(short: Violation) -> dict[str, Any]:
     return {
         "kind": short.kind.value,
         "team": short.team,

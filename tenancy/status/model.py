@@ -51,7 +51,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
+class Violation:
     """A promise that is not kept now. `team` empty: it is of all teams or nobody knows of which; `flavor` empty: of all."""
 
     kind: Kind
@@ -88,7 +88,7 @@ class Eviction:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observed:
     """A cluster at one moment, by one scheduler. `held_up` are jobs that have quota and whose pods do not run; `supply` is None where
     nodes could not be read; `unread` says what else is not known, in sentences."""
 
@@ -99,7 +99,7 @@ class Seen:
     waiting: tuple[Waiting, ...] = ()
     held_up: tuple[Waiting, ...] = ()
     evictions: tuple[Eviction, ...] = ()
-    shorts: tuple[Short, ...] = ()
+    violations: tuple[Violation, ...] = ()
     supply: Report | None = None
     unread: tuple[str, ...] = ()
 
@@ -114,7 +114,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TeamStatus:
     """One team and flavor. `flavor` None: what is of all flavors, or of nobody knows which."""
 
     team: TeamPlan
@@ -132,7 +132,7 @@ class Standing:
     """Those of them that fit into what is left of the guarantee."""
     held_up: tuple[Waiting, ...]
     evictions: tuple[Eviction, ...]
-    shorts: tuple[Short, ...]
+    violations: tuple[Violation, ...]
     attention: Attention
 
     @property
@@ -158,7 +158,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class FlavorStanding:
+class FlavorStatus:
     """A flavor, all teams together. `supply` is None where nodes could not be read."""
 
     flavor: Hardware
@@ -167,7 +167,7 @@ class FlavorStanding:
     lent: int
     from_pool: int
     waiting: tuple[Waiting, ...]
-    shorts: tuple[Short, ...]
+    violations: tuple[Violation, ...]
     supply: FlavorSupply | None
 
     @property
@@ -180,16 +180,16 @@ class FlavorStanding:
 
 
 @dataclass(frozen=True)
-class Board:
-    """All of it. `standings` begin with what most needs attention; `shorts` are those of no one team."""
+class StatusReport:
+    """All of it. `statuses` begin with what most needs attention; `violations` are those of no one team."""
 
     plan: Plan
-    seen: Seen
-    standings: tuple[Standing, ...]
-    flavors: tuple[FlavorStanding, ...]
-    shorts: tuple[Short, ...]
+    seen: Observed
+    statuses: tuple[TeamStatus, ...]
+    flavors: tuple[FlavorStatus, ...]
+    violations: tuple[Violation, ...]
 
-    def only(self, teams: Collection[str] = (), flavors: Collection[str] = ()) -> Board:
+    def only(self, teams: Collection[str] = (), flavors: Collection[str] = ()) -> StatusReport:
         """The same with these teams and flavors, all where none are named. What is short of no one team stays where one of them is
         promised something of it."""
 
@@ -201,26 +201,26 @@ class Board:
 
         return replace(
             self,
-            standings=tuple(
+            statuses=tuple(
                 standing
-                for standing in self.standings
+                for standing in self.statuses
                 if (not teams or standing.team.name in teams) and meant(standing.flavor_name)
             ),
             flavors=tuple(standing for standing in self.flavors if meant(standing.flavor.name)),
-            shorts=tuple(short for short in self.shorts if meant(short.flavor) and theirs(short.flavor)),
+            violations=tuple(short for short in self.violations if meant(short.flavor) and theirs(short.flavor)),
         )
 
     @property
-    def all_shorts(self) -> tuple[Short, ...]:
-        return (*self.shorts, *(short for standing in self.standings for short in standing.shorts))
+    def all_violations(self) -> tuple[Violation, ...]:
+        return (*self.violations, *(short for standing in self.statuses for short in standing.violations))
 
     @property
     def attention(self) -> Attention:
         """The most urgent of all."""
-        if self.shorts:
+        if self.violations:
             return Attention.SHORT
         return min(
-            (standing.attention for standing in self.standings),
+            (standing.attention for standing in self.statuses),
             key=lambda attention: attention.rank,
             default=Attention.QUIET,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..quota.lending import POOL
-from .model import Attention, Board, Kind, Standing
+from .model import Attention, Kind, StatusReport, TeamStatus
 
 Labels = Mapping[str, str]
 Sample = tuple[Labels, float]
@@ -33,7 +33,7 @@ HELP: Mapping[str, str] = {
 """All are gauges."""
 
 
-def text(board: Board) -> str:
+def text(board: StatusReport) -> str:
     """Every metric with HELP and TYPE, in the order of the table above."""
     found: dict[str, list[Sample]] = {name: [] for name in HELP}
     for name, labels, value in _samples(board):
@@ -45,7 +45,7 @@ def text(board: Board) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _samples(board: Board) -> Iterator[tuple[str, Labels, float]]:
+def _samples(board: StatusReport) -> Iterator[tuple[str, Labels, float]]:
     seen = board.seen
     yield "tenancy_status_timestamp_seconds", {"scheduler": seen.scheduler}, seen.at.timestamp()
     for entry in board.flavors:
@@ -54,15 +54,15 @@ def _samples(board: Board) -> Iterator[tuple[str, Labels, float]]:
         if entry.supply:
             yield "tenancy_usable", labels, entry.usable
     order = {team.name: place for place, team in enumerate(board.plan.teams)}
-    for standing in sorted(board.standings, key=lambda standing: order[standing.team.name]):
+    for standing in sorted(board.statuses, key=lambda standing: order[standing.team.name]):
         if standing.share.guaranteed or standing.use.total or standing.attention is not Attention.QUIET:
-            yield from _of_standing(board, standing)
+            yield from _of_team_status(board, standing)
     for kind, team, flavor in _kinds(board):
-        count = sum((short.kind, short.team, short.flavor) == (kind, team, flavor) for short in board.all_shorts)
+        count = sum((short.kind, short.team, short.flavor) == (kind, team, flavor) for short in board.all_violations)
         yield "tenancy_promise_short", {"team": team, "flavor": flavor, "kind": kind}, count
 
 
-def _of_standing(board: Board, standing: Standing) -> Iterable[tuple[str, Labels, float]]:
+def _of_team_status(board: StatusReport, standing: TeamStatus) -> Iterable[tuple[str, Labels, float]]:
     labels = {
         "team": standing.team.name,
         "flavor": standing.flavor_name,
@@ -89,8 +89,8 @@ def _of_standing(board: Board, standing: Standing) -> Iterable[tuple[str, Labels
         yield "tenancy_loan", between, part.units
 
 
-def _kinds(board: Board) -> Iterable[tuple[Kind, str, str]]:
-    return dict.fromkeys((short.kind, short.team, short.flavor) for short in board.all_shorts)
+def _kinds(board: StatusReport) -> Iterable[tuple[Kind, str, str]]:
+    return dict.fromkeys((short.kind, short.team, short.flavor) for short in board.all_violations)
 
 
 def _line(name: str, labels: Labels, value: float) -> str:

@@ -1,6 +1,6 @@
 """A board on the terminal, with what needs attention first; plain text at full width where stdout is none.
 
-A hundred teams with eleven flavors are a thousand standings, and few of them matter: what is short is said in sentences, what else
+A hundred teams with eleven flavors are a thousand statuses, and few of them matter: what is short is said in sentences, what else
 needs attention is a line of the table, up to as many lines as can be read, and the rest is one line that counts it.
 """
 
@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..objects.schedulers import PerScheduler, Scheduler
 from ..text.console import console, new_table
 from ..text.counts import counted, plural
 from ..text.durations import duration
-from .model import Attention, Board, Part, Short, Standing
+from .model import Attention, Part, StatusReport, TeamStatus, Violation
 from .words import parts, short_text
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ STYLES = {
 HEADS = ("state", "team", "flavor", "guaranteed", "in use", "lent to", "borrowed from", "waiting", "evicted")
 SHORT_HEADS = ("state", "team", "flavor", "guar.", "used", "lent", "borr.", "waits", "evict.")
 NONE = "–"
+NAMES = PerScheduler(kueue="Kueue", kai="KAI Scheduler")
 DETAIL = (
     (HEADS, 3, True),
     (HEADS, 2, True),
@@ -50,19 +52,19 @@ DETAIL = (
 """As there is room: the heads, how many others a cell names, and whether it says how much waits."""
 
 
-def show(board: Board, *, detail: bool = False, every: bool = False) -> None:
+def show(board: StatusReport, *, detail: bool = False, every: bool = False) -> None:
     """Prints it. `detail`: with each job that waits or was stopped, in place of the flavors; `every`: all lines."""
     result = console()
     result.print(render(board, result, detail=detail, most=None if every else MOST_ROWS))
 
 
-def render(board: Board, out: Console, *, detail: bool = False, most: int | None = MOST_ROWS) -> Group:
+def render(board: StatusReport, out: Console, *, detail: bool = False, most: int | None = MOST_ROWS) -> Group:
     """`most` rows of the table; None: every one that says something."""
     from rich.console import Group
     from rich.text import Text
 
-    shown, hidden = _split([standing for standing in board.standings if _says_something(standing)], most)
-    some: list[RenderableType] = [headline(board), *_shorts(board.all_shorts, most)]
+    shown, hidden = _split([standing for standing in board.statuses if _says_something(standing)], most)
+    some: list[RenderableType] = [headline(board), *_violations(board.all_violations, most)]
     if shown:
         some += _table(board, shown, out)
     if hidden:
@@ -75,15 +77,15 @@ def render(board: Board, out: Console, *, detail: bool = False, most: int | None
     return Group(*some)
 
 
-def headline(board: Board) -> Text:
+def headline(board: StatusReport) -> Text:
     """`Kueue, 14:02:31 UTC: 1 promise short, 3 jobs wait, the longest 12m, 2 evictions in the last hour`."""
     from rich.text import Text
 
-    seen, shorts = board.seen, len(board.all_shorts)
-    waiting = [one.since for standing in board.standings for one in standing.waiting]
-    evicted = sum(standing.evicted for standing in board.standings)
+    seen, violations = board.seen, len(board.all_violations)
+    waiting = [one.since for standing in board.statuses for one in standing.waiting]
+    evicted = sum(standing.evicted for standing in board.statuses)
     told = [
-        (f"{counted(shorts, 'promise')} violated", "bold red") if shorts else ("no promise violated", "green"),
+        (f"{counted(violations, 'promise')} violated", "bold red") if violations else ("no promise violated", "green"),
         (
             f"{counted(len(waiting), 'job')} wait{'s' if len(waiting) == 1 else ''}, the longest {duration(seen.at - min(waiting))}"
             if waiting
@@ -95,24 +97,24 @@ def headline(board: Board) -> Text:
             STYLES[Attention.EVICTED] if evicted else "",
         ),
     ]
-    if len(board.plan.flavors) == 1 and len(board.standings) == len(board.plan.teams):
+    if len(board.plan.flavors) == 1 and len(board.statuses) == len(board.plan.teams):
         flavor = board.flavors[0]
         lent = f", {flavor.lent} lent" if flavor.lent else ""
         missing = f" ({flavor.usable} usable)" if flavor.usable < flavor.flavor.capacity else ""
         told.append((f"{flavor.used} of {flavor.flavor.count(flavor.flavor.capacity)}{missing} in use{lent}", ""))
-    name = {"kueue": "Kueue", "kai": "KAI Scheduler"}[seen.scheduler]
+    name = NAMES[Scheduler(seen.scheduler)]
     made = Text(f"{name}, {seen.at:%H:%M:%S} UTC: ")
     for place, part in enumerate(told):
         made.append(", " if place else "").append(*part)
     return made
 
 
-def _says_something(standing: Standing) -> bool:
+def _says_something(standing: TeamStatus) -> bool:
     """What is short of a team in all flavors is said in a sentence, and there is nothing more in its line."""
     return bool(standing.share.guaranteed or standing.use.total or standing.waiting or standing.evictions)
 
 
-def _split(chosen: Sequence[Standing], most: int | None) -> tuple[Sequence[Standing], Sequence[Standing]]:
+def _split(chosen: Sequence[TeamStatus], most: int | None) -> tuple[Sequence[TeamStatus], Sequence[TeamStatus]]:
     """What is shown and what is folded: all where it is few, else what needs attention, the first of it."""
     if most is None or len(chosen) <= most:
         return chosen, ()
@@ -120,26 +122,26 @@ def _split(chosen: Sequence[Standing], most: int | None) -> tuple[Sequence[Stand
     return chosen[: min(loud, most)], chosen[min(loud, most) :]
 
 
-def _hidden(hidden: Iterable[Standing]) -> str:
+def _hidden(hidden: Iterable[TeamStatus]) -> str:
     counts = Counter(standing.attention for standing in hidden)
     told = ", ".join(f"{counts[level]} {level}" for level in Attention if counts[level])
     return f"not shown: {told}. --all shows them, --team and --flavor choose"
 
 
-def _shorts(shorts: Sequence[Short], most: int | None) -> Iterator[Text]:
+def _violations(violations: Sequence[Violation], most: int | None) -> Iterator[Text]:
     from rich.text import Text
 
-    shown = shorts if most is None else shorts[: min(MOST_SHORTS, max(2, most // 3))]  # on a low screen few
+    shown = violations if most is None else violations[: min(MOST_SHORTS, max(2, most // 3))]  # on a low screen few
     for short in shown:
         who = " ".join(filter(None, (short.team, short.flavor))) or "all"
         yield Text.assemble(("VIOLATED ", STYLES[Attention.SHORT]), (who, "bold"), f": {short_text(short.why, 400)}")
         if short.remedy:
             yield Text(f"      {short_text(short.remedy)}", "dim")
-    if len(shown) < len(shorts):
-        yield Text(f"      and {len(shorts) - len(shown)} more violations; --all shows them", "dim")
+    if len(shown) < len(violations):
+        yield Text(f"      and {len(violations) - len(shown)} more violations; --all shows them", "dim")
 
 
-def _flavors(board: Board, out: Console) -> Table:
+def _flavors(board: StatusReport, out: Console) -> Table:
     from rich.text import Text
 
     heads = ("agreed", "usable", "guaranteed", "in use", "lent", "of the pool", "free", "jobs wait")
@@ -162,7 +164,7 @@ def _flavors(board: Board, out: Console) -> Table:
     return table
 
 
-def _table(board: Board, shown: Sequence[Standing], out: Console) -> Iterator[RenderableType]:
+def _table(board: StatusReport, shown: Sequence[TeamStatus], out: Console) -> Iterator[RenderableType]:
     """With as many names of others as there is room for, on lines that do not wrap where that can be."""
     from rich.text import Text
 
@@ -183,7 +185,7 @@ def _table(board: Board, shown: Sequence[Standing], out: Console) -> Iterator[Re
         yield Text("~ which of several lends or borrows is not known: shared out in proportion", "dim")
 
 
-def _row(board: Board, standing: Standing, most: int, units: bool) -> list[str]:
+def _row(board: StatusReport, standing: TeamStatus, most: int, units: bool) -> list[str]:
     sources = [
         *standing.borrowed_from,
         *([Part("beyond what is idle", standing.beyond, False)] if standing.beyond else []),
@@ -201,7 +203,7 @@ def _row(board: Board, standing: Standing, most: int, units: bool) -> list[str]:
     ]
 
 
-def _waiting(board: Board, standing: Standing, of_units: bool) -> str:
+def _waiting(board: StatusReport, standing: TeamStatus, of_units: bool) -> str:
     """`3 (12 GPUs) 7m`: how many, of how much, the longest."""
     if not standing.waiting:
         return NONE
@@ -209,12 +211,12 @@ def _waiting(board: Board, standing: Standing, of_units: bool) -> str:
     return f"{len(standing.waiting)}{units} {duration(board.seen.at - standing.waiting[0].since)}"
 
 
-def _jobs(board: Board) -> Iterator[Text]:
+def _jobs(board: StatusReport) -> Iterator[Text]:
     """Each job that waits and each that was stopped."""
     from rich.text import Text
 
     lines: Counter[tuple[str, str]] = Counter()
-    for standing in board.standings:
+    for standing in board.statuses:
         for one in standing.waiting:
             size = f", {standing.flavor.count(one.units)}" if standing.flavor else ""
             lines[f"waits {duration(board.seen.at - one.since)}", f"{short_text(one.name)}{size}{_told(one.why)}"] += 1

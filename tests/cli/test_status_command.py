@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from tenancy.cli import app
 from tenancy.cli.status import FAIL_ON
 from tenancy.cluster.usage import NotThere
-from tenancy.status import Attention, Seen
+from tenancy.status import Attention, Observed
 from tenancy.status.reading import watch
 
 
@@ -51,10 +51,10 @@ def test_states_to_fail_on_are_the_boards_own_in_its_order() -> None:
     assert tuple(Attention)[: len(FAIL_ON)] == FAIL_ON
 
 
-def looks(monkeypatch: pytest.MonkeyPatch, *some: Seen | NotThere) -> None:
+def looks(monkeypatch: pytest.MonkeyPatch, *some: Observed | NotThere) -> None:
     left = list(some)
 
-    def look(*_: Any) -> Seen:
+    def look(*_: Any) -> Observed:
         not_there = left.pop(0)
         if isinstance(not_there, NotThere):
             raise not_there
@@ -72,14 +72,14 @@ def test_what_waits_at_two_looks_is_late_and_what_started_is_not(monkeypatch: py
     for second, short in ((seen(waiting=WAITS), True), (seen({"research": 4}), False)):
         looks(monkeypatch, seen(waiting=WAITS), second)
         board = watch.now(None, plan(LAB), "kueue", RECLAIM)  # type: ignore[arg-type]
-        assert bool(board.all_shorts) is short
+        assert bool(board.all_violations) is short
     looks(monkeypatch, seen())  # where nothing is owed one look is enough
-    assert not watch.now(None, plan(LAB), "kueue", RECLAIM).all_shorts  # type: ignore[arg-type]
+    assert not watch.now(None, plan(LAB), "kueue", RECLAIM).all_violations  # type: ignore[arg-type]
 
 
 def test_a_watch_goes_on_where_the_cluster_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     looks(monkeypatch, seen(waiting=WAITS), NotThere("no"), seen(waiting=WAITS))
     found = watch.boards(None, plan(LAB), "kueue", RECLAIM, lambda: None)  # type: ignore[arg-type]
     first, error, second = itertools.islice(found, 3)
-    assert error == "no" and not isinstance(first, str) and not first.all_shorts
-    assert not isinstance(second, str) and second.all_shorts and second.seen.at == NOW
+    assert error == "no" and not isinstance(first, str) and not first.all_violations
+    assert not isinstance(second, str) and second.all_violations and second.seen.at == NOW

@@ -13,9 +13,6 @@ from tenancy.objects.schedulers import TITLES, PerScheduler, Scheduler, chosen
 
 # Tables by scheduler that are still dicts of text: whoever makes one a `PerScheduler` takes it off.
 STILL_DICTS = {
-    "tenancy/status/reading/__init__.py",
-    "tenancy/status/terminal.py",
-    "tenancy/status/why/__init__.py",
     "tenancy/verify/checks/kinds.py",
     "tenancy/verify/session.py",
 }

@@ -146,7 +146,7 @@ def test_what_happens_on_kueue_is_what_is_shown(shared: Folder, client: Client, 
             found = status.until(lambda entry: entry["inference"]["waiting"]["jobs"] == 1)
             assert next(iter(found)) == "inference" and short(found["inference"]) == ["stopped"]
             code, out = status("--fail-on", "short")
-            assert code == 1 and "SHORT inference: ClusterQueue/inference is stopped (Hold): no job of it starts" in out
+            assert code == 1 and "VIOLATED inference: ClusterQueue/inference is stopped (Hold): its jobs do not start" in out
             teams.submit("inference", "other", Ask(gpu, 1))
             client.delete(Job, "job", namespace="inference", cascade=CascadeType.BACKGROUND)
         teams.until(lambda: "inference/other" in teams.flavors(), lambda: teams.said("inference/other"))
@@ -202,11 +202,11 @@ def test_watch_tells_each_change_until_it_is_stopped(
     watch = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert watch.stdout and watch.stderr
     try:
-        assert "no promise short" in watch.stdout.readline()
+        assert "no promise violated" in watch.stdout.readline()
         with patched(client, "research", "/spec/stopPolicy", "Hold", "None"):
-            while "SHORT research: ClusterQueue/research is stopped (Hold)" not in (line := watch.stdout.readline()):
+            while "VIOLATED research: ClusterQueue/research is stopped (Hold)" not in (line := watch.stdout.readline()):
                 assert line
-        while "no longer short (stopped): research" not in (line := watch.stdout.readline()):
+        while "no longer violated (stopped): research" not in (line := watch.stdout.readline()):
             assert line
     finally:
         watch.send_signal(signal.SIGINT)

@@ -25,7 +25,7 @@ def test_status_reads_the_lab(shared: Folder, tmp_path: Path) -> None:
         ("inference", 8, 0, 0),
     ]
     plain = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert plain.stdout.startswith("Kueue, ") and "no promise short, no job waits" in plain.stdout
+    assert plain.stdout.startswith("Kueue, ") and "no promise violated, no job waits" in plain.stdout
     assert ["training", "16", "0", "–", "–", "–", "–"] in [line.split() for line in plain.stdout.splitlines()]
 
 

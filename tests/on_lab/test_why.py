@@ -214,7 +214,7 @@ def test_on_kai_a_job_that_runs_in_part_hears_whose_limit_it_is(jobs: Jobs, of_k
 def test_on_kai_a_job_that_was_stopped_hears_by_whom(jobs: Jobs, of_kai: Asked) -> None:
     jobs.submit("back", "training", "gpu", 8, 1)
     jobs.runs(many=8, back=8)
-    assert "training/back took back what training is due" in of_kai("research/many")["history"][0]
+    assert "training/back took back what training is guaranteed" in of_kai("research/many")["history"][0]
 
 
 def test_on_kai_a_queue_that_is_not_there_is_said_though_kai_says_nothing(jobs: Jobs, of_kai: Asked) -> None:

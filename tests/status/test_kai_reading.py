@@ -12,7 +12,7 @@ from samples import LAB, plan
 
 from tenancy.cluster.jobs import KAI_QUEUE, POD_GROUP
 from tenancy.objects import kai
-from tenancy.status import Attention, Seen
+from tenancy.status import Attention, Observed
 from tenancy.status.reading import kai as of_kai
 from tenancy.status.reading.ask import Asked, Read
 
@@ -67,10 +67,10 @@ def test_half_a_gpu_that_waits_an_hour_within_its_guarantee_is_late() -> None:
     """Of a part of a GPU the containers say nothing: summed from them alone it was 0 units, and never late."""
     made = plan(LAB)
     found = read(pod("half", "research", fraction="0.5"))
-    seen = Seen(scheduler="kai", at=NOW, uses={}, waiting=found.waiting)
-    (standing,) = [standing for standing in late(made, seen).standings if standing.team.name == "research"]
+    seen = Observed(scheduler="kai", at=NOW, uses={}, waiting=found.waiting)
+    (standing,) = [standing for standing in late(made, seen).statuses if standing.team.name == "research"]
     assert [job.name for job in standing.owed] == ["ns/half"]
-    assert standing.attention is Attention.SHORT and standing.shorts
+    assert standing.attention is Attention.SHORT and standing.violations
 
 
 def test_parts_of_one_job_are_counted_together() -> None:

@@ -23,12 +23,12 @@ from tenancy.quota.lending import POOL, Use
 from tenancy.review.nodes import compare
 from tenancy.status import (
     Attention,
-    Board,
     Eviction,
     Kind,
     Part,
-    Short,
-    Standing,
+    StatusReport,
+    TeamStatus,
+    Violation,
     board,
     changes,
     data,
@@ -59,11 +59,11 @@ guaranteed = 8
 """
 
 
-def of(board: Board, team: str, flavor: str = "gpu") -> Standing:
-    return next(one for one in board.standings if (one.team.name, one.flavor_name) == (team, flavor))
+def of(board: StatusReport, team: str, flavor: str = "gpu") -> TeamStatus:
+    return next(one for one in board.statuses if (one.team.name, one.flavor_name) == (team, flavor))
 
 
-def shown(board: Board, width: int = 160, **options: object) -> str:
+def shown(board: StatusReport, width: int = 160, **options: object) -> str:
     out = Console(file=StringIO(), width=width, color_system=None)
     out.print(terminal.render(board, out, **options))  # type: ignore[arg-type]
     return out.file.getvalue()  # type: ignore[attr-defined]
@@ -95,8 +95,8 @@ def test_a_split_that_is_not_known_is_about() -> None:
 # --- what needs attention
 
 
-def attention(board: Board) -> list[tuple[str, str]]:
-    return [(one.team.name, one.attention) for one in board.standings]
+def attention(board: StatusReport) -> list[tuple[str, str]]:
+    return [(one.team.name, one.attention) for one in board.statuses]
 
 
 def test_what_most_needs_attention_comes_first() -> None:
@@ -125,10 +125,10 @@ def test_a_job_within_the_guarantee_is_late_only_when_it_was_seen_to_wait_so_bef
     """A job of the team may have ended a moment ago, and the one that waits starts now."""
     made, look = plan(LAB), seen({"research": 4}, waiting=(waits("research", 4, 60),))
     assert of(board(made, look), "research").attention is Attention.BELOW
-    (short,) = of(late(made, look), "research").shorts
+    (short,) = of(late(made, look), "research").violations
     assert short.kind is Kind.LATE
     assert short.why == "1 job within the guarantee waits (4 of 8 in use), research/job-60 for 1h"
-    assert not late(made, replace(look, waiting=(waits("research", 8, 60),))).all_shorts  # it does not fit
+    assert not late(made, replace(look, waiting=(waits("research", 8, 60),))).all_violations  # it does not fit
 
 
 def test_a_job_that_would_never_start_makes_no_promise_short() -> None:
@@ -158,14 +158,14 @@ def test_on_kai_a_job_has_room_in_its_own_queue_only() -> None:
     for place, owed in ((Place.REGULAR, False), (Place.RESERVED, True)):
         look = seen({"training": full}, scheduler="kai", waiting=(waits("training", 4, 11, place=place),))
         board = late(made, look)
-        assert bool(of(board, "training").owed) is owed and not board.all_shorts
-        assert bool(late(made, replace(look, at=NOW + timedelta(minutes=2))).all_shorts) is owed
+        assert bool(of(board, "training").owed) is owed and not board.all_violations
+        assert bool(late(made, replace(look, at=NOW + timedelta(minutes=2))).all_violations) is owed
 
 
 def test_a_stopped_queue_is_said_once() -> None:
-    stopped = Short(Kind.STOPPED, "research", "", "ClusterQueue/research is stopped")
-    board = late(plan(LAB), seen(shorts=(stopped,), waiting=(waits("research", 4, 60),)))
-    assert of(board, "research").shorts == (stopped,) == board.all_shorts
+    stopped = Violation(Kind.STOPPED, "research", "", "ClusterQueue/research is stopped")
+    board = late(plan(LAB), seen(violations=(stopped,), waiting=(waits("research", 4, 60),)))
+    assert of(board, "research").violations == (stopped,) == board.all_violations
 
 
 def test_what_nodes_lack_is_said_of_the_flavor_and_of_whom_it_hits_for_certain() -> None:
@@ -175,12 +175,12 @@ def test_what_nodes_lack_is_said_of_the_flavor_and_of_whom_it_hits_for_certain()
     amounts = {"nvidia.com/gpu": 8, "cpu": 8 * flavor.cpu, "memory": 8 * flavor.memory}
     supply = compare(made, [Node("gpu-0", dict(flavor.node_labels), amounts)])
     result = board(made, seen(supply=supply))
-    assert [(one.kind, one.team) for one in result.all_shorts] == [(Kind.NODES, ""), (Kind.NODES, "training")]
-    assert result.shorts[0].why == "24 of 32 GPUs guaranteed cannot be kept at once: 8 are usable"
+    assert [(one.kind, one.team) for one in result.all_violations] == [(Kind.NODES, ""), (Kind.NODES, "training")]
+    assert result.violations[0].why == "24 of 32 GPUs guaranteed cannot be kept at once: 8 are usable"
     assert result.flavors[0].usable == 8 and attention(result)[0] == ("training", "short")
     assert not board(made, seen(supply=compare(made, [
         Node(f"gpu-{number}", dict(flavor.node_labels), amounts) for number in range(4)
-    ]))).all_shorts  # fmt: skip
+    ]))).all_violations  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_jobs_within_the_guarantee_that_find_no_nodes_are_short(
     result = board(
         made, seen({"research": used}, held_up=(waits("research", 4, minutes, why="WaitForStart"),), supply=supply)
     )
-    assert [one.kind for one in of(result, "research").shorts] == [Kind.NODES] * short
+    assert [one.kind for one in of(result, "research").violations] == [Kind.NODES] * short
     if minutes > 2:
         assert f"has quota, pods not ready for {minutes}m  research/job-{minutes}: WaitForStart" in shown(
             result.only(["research"]), detail=True
@@ -209,8 +209,8 @@ def test_what_is_of_no_flavor_has_a_standing_of_its_own() -> None:
                 .replace("= 16\n", "= { gpu = 16 }\n").replace("guaranteed = 8", "guaranteed = { gpu = 8 }")
                 .replace("lendable = 8", "lendable = { gpu = 8 }").replace("lendable = 0", "lendable = { gpu = 0 }"))  # fmt: skip
     result = board(made, seen(evictions=(Eviction("research", "", "research/gone", 1, ""),)))
-    assert result.standings[0].flavor is None and result.standings[0].evicted == 1
-    assert board(plan(LAB), seen(evictions=(Eviction("research", "", "gone", 1, ""),))).standings[0].flavor
+    assert result.statuses[0].flavor is None and result.statuses[0].evicted == 1
+    assert board(plan(LAB), seen(evictions=(Eviction("research", "", "gone", 1, ""),))).statuses[0].flavor
 
 
 # --- what is shown
@@ -230,7 +230,7 @@ def test_a_small_agreement_is_shown_whole() -> None:
 def test_a_hundred_teams_of_eleven_flavors_fit_on_a_page() -> None:
     made = many_teams()
     board = late(made, busy(made))
-    assert len(board.standings) >= 1100
+    assert len(board.statuses) >= 1100
     for width in (80, 100, 160):
         lines = shown(board, width).splitlines()
         assert len(lines) < 60 and all(cell_len(line) <= width for line in lines)
@@ -259,17 +259,17 @@ def test_filters_leave_what_is_asked_for_and_name_jobs() -> None:
 
 def test_what_is_short_of_nobody_stays_with_whom_it_is_promised() -> None:
     made = many_teams(3)
-    shorts = (
-        Short(Kind.CHANGED, "", "", "all"),
-        Short(Kind.CHANGED, "", "a100-80-10gb", "one"),
-        Short(Kind.CHANGED, "team-2", "", "a team"),
+    violations = (
+        Violation(Kind.CHANGED, "", "", "all"),
+        Violation(Kind.CHANGED, "", "a100-80-10gb", "one"),
+        Violation(Kind.CHANGED, "team-2", "", "a team"),
     )
-    result = board(made, seen(shorts=shorts))
-    assert [one.why for one in result.only(["team-1"]).all_shorts] == ["all", "one"]
-    assert [one.why for one in result.only(["team-2"], ["a100-80-20gb"]).all_shorts] == ["all", "a team"]
+    result = board(made, seen(violations=violations))
+    assert [one.why for one in result.only(["team-1"]).all_violations] == ["all", "one"]
+    assert [one.why for one in result.only(["team-2"], ["a100-80-20gb"]).all_violations] == ["all", "a team"]
     assert result.only(flavors=["a100-80-10gb"]).attention is Attention.SHORT
-    quiet = board(made, seen(shorts=shorts[2:])).only(["team-1"])
-    assert quiet.attention is Attention.QUIET and len(quiet.standings) == 11
+    quiet = board(made, seen(violations=violations[2:])).only(["team-1"])
+    assert quiet.attention is Attention.QUIET and len(quiet.statuses) == 11
 
 
 def test_names_and_messages_of_others_are_text() -> None:
@@ -277,7 +277,7 @@ def test_names_and_messages_of_others_are_text() -> None:
     evil = "[bold red]x[/]\x1b[2J\u202e\n{}" + "y" * 5000
     look = seen(
         waiting=(waits("research", 4, 60, name=evil, why=evil),),
-        shorts=(Short(Kind.CHANGED, "research", "", evil, evil),),
+        violations=(Violation(Kind.CHANGED, "research", "", evil, evil),),
         evictions=(Eviction("research", "gpu", evil, 1, evil),),
         unread=(evil,),
     )
@@ -319,10 +319,10 @@ def test_prometheus_reads_it_back() -> None:
     ):
         read = {(one.labels["team"], one.labels["flavor"]): one.value for one in families[f"tenancy_{name}"].samples}
         assert {key: value for key, value in read.items() if value} == {
-            (one.team.name, one.flavor_name): number(one) for one in board.standings if number(one)
+            (one.team.name, one.flavor_name): number(one) for one in board.statuses if number(one)
         }
     loaned = sum(one.value for one in families["tenancy_loan"].samples)
-    assert loaned == sum(one.borrowed - one.beyond for one in board.standings) > 0
+    assert loaned == sum(one.borrowed - one.beyond for one in board.statuses) > 0
     (short,) = families["tenancy_promise_short"].samples
     assert (short.labels["team"], short.labels["kind"], short.value) == ("team-3", "stopped", 1)
 
@@ -340,8 +340,8 @@ def test_labels_are_escaped(name: str) -> None:
 def test_changes_are_lines_of_what_became_different() -> None:
     made = plan(LAB)
     before = board(made, seen())
-    stopped = Short(Kind.STOPPED, "inference", "", "ClusterQueue/inference is stopped")
-    after = board(made, seen({"research": 16}, waiting=(waits("research", 4, 1),), shorts=(stopped,)))
+    stopped = Violation(Kind.STOPPED, "inference", "", "ClusterQueue/inference is stopped")
+    after = board(made, seen({"research": 16}, waiting=(waits("research", 4, 1),), violations=(stopped,)))
     assert list(changes.changes(before, after)) == [
         "12:00:00 VIOLATED inference: ClusterQueue/inference is stopped",
         "12:00:00 research gpu: in use 0 → 16, borrowed 0 → 8 (8 training), jobs wait 0 → 1",

@@ -277,7 +277,7 @@ def test_a_job_that_is_gone_is_its_namespaces_teams() -> None:
 def test_a_cluster_that_is_as_agreed_has_nothing_short() -> None:
     for text in (LAB, FLAVORS):
         found, unread = read(plan(text))
-        assert not found.shorts and not unread
+        assert not found.violations and not unread
 
 
 def alter(there: dict[str, Any], kind: str, name: str, change: Any) -> dict[str, Any]:
@@ -287,14 +287,14 @@ def alter(there: dict[str, Any], kind: str, name: str, change: Any) -> dict[str,
     return there
 
 
-def shorts(plan: Plan, there: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    return [(one.kind.value, one.team, one.flavor, one.why) for one in of_kueue.read(Cluster(there), plan).shorts]
+def violations(plan: Plan, there: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    return [(one.kind.value, one.team, one.flavor, one.why) for one in of_kueue.read(Cluster(there), plan).violations]
 
 
 def test_a_stopped_queue_is_short_with_the_way_back() -> None:
     result = plan(FLAVORS)
     there = alter(cluster(result), "ClusterQueue", "b-prod", lambda one: one["spec"].update(stopPolicy="HoldAndDrain"))
-    (short,) = of_kueue.read(Cluster(there), result).shorts
+    (short,) = of_kueue.read(Cluster(there), result).violations
     assert (short.kind, short.team, short.flavor) == (Kind.STOPPED, "b", "")
     assert (
         short.why
@@ -308,7 +308,7 @@ def test_a_missing_queue_is_the_teams_and_a_missing_cohort_everybodys() -> None:
     there = cluster(result)
     there["ClusterQueue"] = [one for one in there["ClusterQueue"] if one["metadata"]["name"] != "a"]
     there["Cohort"] = [one for one in there["Cohort"] if one["metadata"]["name"] != "lab"]
-    assert shorts(result, there) == [
+    assert violations(result, there) == [
         ("missing", "", "", "Cohort/lab is not on the cluster"),
         ("missing", "a", "", "ClusterQueue/a is not on the cluster"),
     ]
@@ -325,17 +325,17 @@ def test_a_number_that_somebody_changed_is_named_with_the_one_agreed() -> None:
         one["spec"]["resourceGroups"][0]["flavors"][0]["resources"][2]["borrowingLimit"] = "0"
 
     changed_queue = alter(cluster(result), "ClusterQueue", "a", less)
-    assert shorts(result, changed_queue) == [
+    assert violations(result, changed_queue) == [
         ("changed", "a", "large", "ClusterQueue/a is not as agreed: large nvidia.com/gpu nominalQuota 2 instead of 8")
     ]
     changed_cohort = alter(cluster(result), "Cohort", "b", limited)
-    assert shorts(result, changed_cohort) == [
+    assert violations(result, changed_cohort) == [
         ("changed", "b", "small", "Cohort/b is not as agreed: small nvidia.com/gpu borrowingLimit 0 instead of none")
     ]
     selector = alter(
         cluster(result), "ResourceFlavor", "small", lambda one: one["spec"]["nodeLabels"].update(product="x")
     )
-    assert shorts(result, selector) == [
+    assert violations(result, selector) == [
         ("changed", "", "small", "ResourceFlavor/small is not as agreed: nodeLabels product x instead of small")
     ]
 
@@ -371,7 +371,7 @@ def test_what_may_not_be_read_is_said_and_the_rest_is_shown() -> None:
     }
     asked = Cluster(there)
     found = of_kueue.read(asked, result)
-    assert found.uses["research", "gpu"] == Use(8) and not found.shorts
+    assert found.uses["research", "gpu"] == Use(8) and not found.violations
     assert len(asked.unread) == 3 and "jobs that wait and evictions are not known: no: workloads" in asked.unread
 
 

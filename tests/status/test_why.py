@@ -14,9 +14,9 @@ from why_cases import CASES, NAMES, answer, case
 from tenancy.status.why import Answer, Snapshot, explain, text
 from tenancy.status.why.case import Case
 from tenancy.status.why.find import find
-from tenancy.status.why.history import Story
+from tenancy.status.why.history import PreemptionHistory
 from tenancy.status.why.kai import Case as OnKai
-from tenancy.status.why.messages import heard
+from tenancy.status.why.messages import messages_of
 from tenancy.status.why.model import State
 from tenancy.status.why.reasons import match
 from tenancy.status.why.table import EVICT, KAI, KUEUE
@@ -32,7 +32,7 @@ def stopped_by(name: str) -> Iterator[str]:
     if scheduler == "kai":
         for event in OnKai(plan, snapshot, target).evictions:
             yield from (entry.row.key for entry in match(KAI, EVICT, EVICT, event["message"]))
-    elif target.workload and (stop := Story(plan, snapshot, target.workload).stop):
+    elif target.workload and (stop := PreemptionHistory(plan, snapshot, target.workload).stop):
         yield stop.key
 
 
@@ -76,8 +76,8 @@ def test_what_is_missing_is_what_kueue_says_is_missing() -> None:
         if target.workload is None:
             continue
         result = Case(plan, snapshot, target)
-        for one in heard(result)[0]:
-            room = result.rooms.get(one.groups.get("flavor", ""))
+        for one in messages_of(result)[0]:
+            room = result.availabilities.get(one.groups.get("flavor", ""))
             if room is None or one.groups.get("resource") != room.flavor.resource:
                 continue
             if one.row.key == "short":

@@ -5,31 +5,32 @@ from __future__ import annotations
 from ...agreement.plan import Plan
 from ...cluster import read_nodes as nodes
 from ...cluster.clients import Client
+from ...objects.schedulers import PerScheduler, Scheduler
 from ...review.nodes import Report, compare
-from .. import Seen
+from .. import Observed
 from . import kai, kueue
 from .ask import Asked
 
 
-def look(client: Client, plan: Plan, scheduler: str) -> Seen:
+def look(client: Client, plan: Plan, scheduler: str) -> Observed:
     """One look. Raises NotThere where the cluster does not hold the agreement, or does not let us read its queues; what else it does
-    not let us read is in `Seen.unread`."""
+    not let us read is in `Observed.unread`."""
     asked = Asked(client)
-    reading = _READERS[scheduler](asked, plan)
-    return Seen(
+    reading = READERS[Scheduler(scheduler)](asked, plan)
+    return Observed(
         scheduler=scheduler,
         at=asked.at,
         uses=reading.uses,
         waiting=reading.waiting,
         held_up=reading.held_up,
         evictions=reading.evictions,
-        shorts=reading.shorts,
+        violations=reading.violations,
         supply=_supply(asked, plan),
         unread=tuple(asked.unread),
     )
 
 
-_READERS = {"kueue": kueue.read, "kai": kai.read}
+READERS = PerScheduler(kueue=kueue.read, kai=kai.read)
 
 
 def _supply(asked: Asked, plan: Plan) -> Report | None:

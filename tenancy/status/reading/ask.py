@@ -11,19 +11,19 @@ from ...cluster.clients import Client
 from ...cluster.fields import Object, event_time, labels_of, name_of
 from ...cluster.listing import NotThere
 from ...quota.lending import Use
-from .. import Eviction, Short, Waiting
+from .. import Eviction, Violation, Waiting
 
 HOUR = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class Read:
-    """What one scheduler says; each as in `Seen`."""
+    """What one scheduler says; each as in `Observed`."""
 
     uses: Mapping[tuple[str, str], Use]
     waiting: tuple[Waiting, ...]
     evictions: tuple[Eviction, ...]
-    shorts: tuple[Short, ...]
+    violations: tuple[Violation, ...]
     held_up: tuple[Waiting, ...] = ()
 
 

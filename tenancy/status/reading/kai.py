@@ -34,7 +34,7 @@ from ...cluster.usage import kai_uses
 from ...objects import kai
 from ...objects.schedulers import Scheduler
 from ...text.quantity import whole
-from .. import Eviction, Short, Waiting
+from .. import Eviction, Violation, Waiting
 from . import objects
 from .ask import Asked, Read
 
@@ -60,7 +60,7 @@ def read(asked: Asked, plan: Plan) -> Read:
         uses=kai_uses(plan, queues),
         waiting=tuple(_waiting(asked, plan, teams)),
         evictions=tuple(_evictions(asked, plan, teams)),
-        shorts=tuple(_shorts(plan, queues)),
+        violations=tuple(_violations(plan, queues)),
     )
 
 
@@ -123,7 +123,7 @@ def _evictions(asked: Asked, plan: Plan, queues: Mapping[str, Queue]) -> Iterato
             yield Eviction(team or "", flavor, job, ceil(count), why[namespace, name])
 
 
-def _shorts(plan: Plan, queues: Mapping[str, Object]) -> Iterator[Short]:
+def _violations(plan: Plan, queues: Mapping[str, Object]) -> Iterator[Violation]:
     owners = {
         body["metadata"]["name"]: (team.name, flavor.name)
         for team in plan.teams

@@ -39,7 +39,7 @@ from ...objects.identity import RUN_LABEL
 from ...objects.schedulers import Scheduler
 from ...quota.lending import Use
 from ...text.quantity import whole
-from .. import Eviction, Kind, Short, Waiting
+from .. import Eviction, Kind, Violation, Waiting
 from . import objects
 from .ask import HOUR, Asked, Read
 
@@ -84,7 +84,7 @@ def read(asked: Asked, plan: Plan) -> Read:
         waiting=tuple(jobs.waiting()),
         held_up=tuple(jobs.held_up()),
         evictions=tuple(jobs.evictions()),
-        shorts=tuple(_shorts(asked, plan, queues)),
+        violations=tuple(_violations(asked, plan, queues)),
     )
 
 
@@ -213,7 +213,7 @@ def _why(workload: Object, events: Iterable[Object]) -> str:
 # --- queues
 
 
-def _shorts(asked: Asked, plan: Plan, queues: Mapping[str, Object]) -> Iterator[Short]:
+def _violations(asked: Asked, plan: Plan, queues: Mapping[str, Object]) -> Iterator[Violation]:
     there: dict[str, Mapping[str, Object]] = {"ClusterQueue": queues}
     for kind in ("Cohort", "ResourceFlavor"):
         if (found := asked.maybe(kind, f"whether each {kind} is as agreed is not known")) is not None:
@@ -237,16 +237,16 @@ def _shorts(asked: Asked, plan: Plan, queues: Mapping[str, Object]) -> Iterator[
             yield from _stopped(name, team, live)
 
 
-def _stopped(name: str, team: str, live: Object) -> Iterator[Short]:
+def _stopped(name: str, team: str, live: Object) -> Iterator[Violation]:
     policy = spec_of(live).get("stopPolicy") or "None"
     if policy != "None":
         also = ", and those that ran were evicted" if policy == "HoldAndDrain" else ""
         remedy = f"""kubectl patch clusterqueue {name} --type merge -p '{{"spec":{{"stopPolicy":"None"}}}}'"""
-        yield Short(
+        yield Violation(
             Kind.STOPPED, team, "", f"ClusterQueue/{name} is stopped ({policy}): its jobs do not start{also}", remedy
         )
         return
     active = condition(live, "Active")
     if active.get("status") == "False":
         why = f"ClusterQueue/{name} admits nothing: {active.get('message') or active.get('reason')}"
-        yield Short(Kind.INACTIVE, team, "", why)
+        yield Violation(Kind.INACTIVE, team, "", why)

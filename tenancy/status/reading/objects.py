@@ -7,7 +7,7 @@ from typing import Any
 
 from ...objects.difference import Lists, differences, spoken_of
 from ...objects.identity import reference
-from .. import Kind, Short
+from .. import Kind, Violation
 from ..words import short_text
 
 Object = Mapping[str, Any]
@@ -19,11 +19,11 @@ STRUCTURE = {"resourceGroups", "flavors", "resources"}  # says nothing beside th
 MOST_CHANGES = 2
 
 
-def missing(body: Object, team: str, flavor: str) -> Short:
-    return Short(Kind.MISSING, team, flavor, f"{reference(body)} is not on the cluster", PUT_BACK)
+def missing(body: Object, team: str, flavor: str) -> Violation:
+    return Violation(Kind.MISSING, team, flavor, f"{reference(body)} is not on the cluster", PUT_BACK)
 
 
-def changed(live: Object, body: Object, team: str, flavor: str, flavors: Iterable[str]) -> Short | None:
+def changed(live: Object, body: Object, team: str, flavor: str, flavors: Iterable[str]) -> Violation | None:
     """None where it is as agreed. Of a flavor where nothing else of the object differs."""
     found = list(changes(live.get("spec") or {}, body.get("spec") or {}))
     if not found:
@@ -33,7 +33,7 @@ def changed(live: Object, body: Object, team: str, flavor: str, flavors: Iterabl
             for where, there, agreed in found[:MOST_CHANGES]]  # fmt: skip
     more = f" and {len(found) - MOST_CHANGES} more" if len(found) > MOST_CHANGES else ""
     why = f"{reference(body)} is not as agreed: {', '.join(said)}{more}"
-    return Short(Kind.CHANGED, team, flavor or (of.pop() if len(of) == 1 else ""), why, PUT_BACK)
+    return Violation(Kind.CHANGED, team, flavor or (of.pop() if len(of) == 1 else ""), why, PUT_BACK)
 
 
 def changes(live: Any, wanted: Any) -> Iterator[Change]:

@@ -19,7 +19,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Held:
+class Admitted:
     """`ends`: no later than this, by a limit of its own; None where it has none."""
 
     job: Job
@@ -40,7 +40,7 @@ def owner(workload: Object) -> tuple[str, str]:
     return (result["kind"], result["name"]) if result else ("Workload", name_of(workload))
 
 
-def of_kueue(plan: Plan, snapshot: Snapshot) -> list[Held]:
+def of_kueue(plan: Plan, snapshot: Snapshot) -> list[Admitted]:
     """In the order in which they got their quota."""
     teams = of_teams(plan, Scheduler.KUEUE)
     found = []
@@ -48,11 +48,11 @@ def of_kueue(plan: Plan, snapshot: Snapshot) -> list[Held]:
         job = jobs.of_workload(body, teams)
         if job.queue and job.state in (JobState.ADMITTED, JobState.RUNNING, JobState.EVICTED):
             ends = _first(_limit(body), _deadline(snapshot, body))
-            found.append(Held(jobs.in_quota(job, _resources(plan)), ends))
+            found.append(Admitted(jobs.in_quota(job, _resources(plan)), ends))
     return sorted(found, key=lambda one: (one.job.since, one.job.uid))
 
 
-def of_kai(plan: Plan, snapshot: Snapshot) -> list[Held]:
+def of_kai(plan: Plan, snapshot: Snapshot) -> list[Admitted]:
     """Pods that run in a queue of the agreement, those of one owner together. They have no limit that KAI knows."""
     running = (pod for pod in snapshot.of("Pod") if status_of(pod).get("phase") == "Running")
     groups: dict[tuple[str, str, str], list[jobs.Job]] = defaultdict(list)
@@ -64,7 +64,7 @@ def of_kai(plan: Plan, snapshot: Snapshot) -> list[Held]:
     for several in groups.values():
         sets = tuple(pods for job in several for pods in job.pod_sets)
         whole = replace(several[0], pod_sets=sets, since=min(job.since for job in several), priority=0)
-        found.append(Held(jobs.in_quota(whole, _resources(plan))))
+        found.append(Admitted(jobs.in_quota(whole, _resources(plan))))
     return sorted(found, key=lambda one: (one.job.since, one.job.uid))
 
 
@@ -97,6 +97,6 @@ def _first(*times: datetime | None) -> datetime | None:
     return min((time for time in times if time), default=None)
 
 
-def in_order(several: Iterable[Held]) -> list[Held]:
+def in_order(several: Iterable[Admitted]) -> list[Admitted]:
     """By when they must have ended; those without a limit last."""
     return sorted(several, key=lambda held: (held.ends is None, held.ends or EPOCH, held.job.uid))

@@ -15,7 +15,7 @@ DEVICES = ("nvidia.com/",)  # what a flavor may be counted in, but for CPUs
 
 
 @dataclass(frozen=True)
-class Asks:
+class Requests:
     """What a job asks for: all of it, or it does not start."""
 
     pods: tuple[PodSet, ...]

@@ -17,18 +17,18 @@ from ...quota.availability import Availability, Bound
 from ...quota.jobs import Job
 from ...text.counts import some
 from ...text.durations import duration, within
-from .admitted import Held, in_order
-from .amounts import Asks, amount_in_words
+from .admitted import Admitted, in_order
+from .amounts import Requests, amount_in_words
 from .model import Holder
 
 SHOWN = 3  # jobs of a team that are named
 
 
 @dataclass(frozen=True)
-class Room(Availability):
+class JobAvailability(Availability):
     """The availability in words. `held` are its jobs, with the end of those that have a time limit."""
 
-    held: Sequence[Held]
+    held: Sequence[Admitted]
 
     # --- in words
 
@@ -151,7 +151,7 @@ class Room(Availability):
 
     # --- what would do
 
-    def smaller(self, asks: Asks) -> str:
+    def smaller(self, asks: Requests) -> str:
         """A job of as many pods as fit now, or as its team may take back; empty where that is none, or all."""
         if len(asks.pods) != 1 or not self.missing:
             return ""
@@ -166,7 +166,7 @@ class Room(Availability):
             return f"it asks for at most {self.n(self.free)}, which are free to it now" if self.free else ""
         return f"it asks for {fit} of its {pods.count} pods ({self.n(fit * each)}), which are free to it now"
 
-    def frees(self) -> list[Held]:
+    def frees(self) -> list[Admitted]:
         """Jobs whose end leaves more to it than there is now."""
         known: dict[tuple[str, bool, int], bool] = {}
 
@@ -178,9 +178,9 @@ class Room(Availability):
 
         return [held for held in self.held if frees(held.job)]
 
-    def bounded(self, ending: Sequence[Held]) -> list[Held] | None:
+    def bounded(self, ending: Sequence[Admitted]) -> list[Admitted] | None:
         """Of those, the ones whose time limits, one after the other, make room for it; None where limits alone do not."""
-        taken: list[Held] = []
+        taken: list[Admitted] = []
         for held in in_order(ending):
             if held.ends is None:
                 return None
@@ -196,7 +196,7 @@ def of_guaranteed(team: TeamPlan, flavor: Hardware, used: int) -> str:
     return f"{own} guaranteed, {used - own} borrowed" if used > own else f"of {own} guaranteed"
 
 
-def holds(team: str, flavor: Hardware, used: int, what: str, held: Sequence[Held], now: datetime) -> str:
+def holds(team: str, flavor: Hardware, used: int, what: str, held: Sequence[Admitted], now: datetime) -> str:
     """`training uses 8 GPUs (of 16 guaranteed): training/steady (8, for 2h)`: the largest jobs first."""
     jobs = sorted((entry for entry in held if entry.units(flavor.name)), key=lambda held: -held.units(flavor.name))
     named = [
@@ -206,7 +206,7 @@ def holds(team: str, flavor: Hardware, used: int, what: str, held: Sequence[Held
     return f"{team} uses {flavor.count(used)} ({what}): {listed(named)}"
 
 
-def _until(held: Held, now: datetime) -> str:
+def _until(held: Admitted, now: datetime) -> str:
     return f", ends within {within(held.ends - now)}" if held.ends else ""
 
 
@@ -214,7 +214,7 @@ def listed(names: Sequence[str]) -> str:
     return some(names, SHOWN)
 
 
-def ratio(asks: Asks, flavor: Hardware, resource: str, team: str) -> str | None:
+def ratio(asks: Requests, flavor: Hardware, resource: str, team: str) -> str | None:
     """Where a job asks for more CPU or memory than its GPUs bring along; None where it does not."""
     units = asks.units(flavor)
     if not units or flavor.resource == resource:

@@ -15,10 +15,10 @@ from ...objects.access.namespaces import DEFAULT_QUEUE
 from ...objects.kueue import topology_of
 from ...text.durations import duration
 from . import admitted as holding
-from .amounts import Asks
-from .availability import Room
+from .amounts import Requests
+from .availability import JobAvailability
 from .find import Target
-from .history import Story
+from .history import PreemptionHistory
 from .model import State
 from .snapshot import (
     NONE,
@@ -29,8 +29,8 @@ from .snapshot import (
     is_true,
     labels_of,
     name_of,
+    namespace_of,
     owners_of,
-    space_of,
     spec_of,
     status_of,
     time,
@@ -61,11 +61,11 @@ class Case:
         return f"{self.target} ({self.target.kind})"
 
     @cached_property
-    def asks(self) -> Asks:
-        return Asks(pod_sets(self.workload))
+    def asks(self) -> Requests:
+        return Requests(pod_sets(self.workload))
 
     @cached_property
-    def held(self) -> list[holding.Held]:
+    def held(self) -> list[holding.Admitted]:
         return holding.of_kueue(self.plan, self.snapshot)
 
     @cached_property
@@ -94,7 +94,7 @@ class Case:
     def owner(self) -> str:
         """The team of the namespace; empty where it is nobody's."""
         if "Namespace" in self.snapshot.unseen:  # then by the queues that it has
-            mine = (queue for queue in self.snapshot.of("LocalQueue") if space_of(queue) == self.target.namespace)
+            mine = (queue for queue in self.snapshot.of("LocalQueue") if namespace_of(queue) == self.target.namespace)
             teams = (holding.queues(self.plan).get(str(spec_of(entry).get("clusterQueue"))) for entry in mine)
             return next((team[0] for team in teams if team), "")
         space = self.snapshot.get("Namespace", self.target.namespace)
@@ -118,15 +118,15 @@ class Case:
         return State.STOPPED if is_true(workload, "Evicted") else State.WAITING
 
     @cached_property
-    def story(self) -> Story:
-        return Story(self.plan, self.snapshot, self.workload)
+    def story(self) -> PreemptionHistory:
+        return PreemptionHistory(self.plan, self.snapshot, self.workload)
 
     @cached_property
     def pods(self) -> list[Object]:
         def mine(pod: Object) -> bool:
             return uid_of(pod) in self.target.uids or any(entry["uid"] in self.target.uids for entry in owners_of(pod))
 
-        return [pod for pod in self.snapshot.of("Pod") if space_of(pod) == self.target.namespace and mine(pod)]
+        return [pod for pod in self.snapshot.of("Pod") if namespace_of(pod) == self.target.namespace and mine(pod)]
 
     # --- the waiting queue
 
@@ -219,18 +219,20 @@ class Case:
     # --- by the agreement
 
     @cached_property
-    def rooms(self) -> Mapping[str, Room]:
+    def availabilities(self) -> Mapping[str, JobAvailability]:
         """By flavor, those that its pods may have; those of which its team can have none only where there are no others."""
-        rooms = {flavor.name: room for flavor in self.asks.flavors(self.plan) if (room := self.room(flavor))}
-        return {name: room for name, room in rooms.items() if room.most} or rooms
+        availabilities = {flavor.name: room for flavor in self.asks.flavors(self.plan) if (room := self.room(flavor))}
+        return {name: room for name, room in availabilities.items() if room.most} or availabilities
 
-    def room(self, flavor: Hardware) -> Room | None:
+    def room(self, flavor: Hardware) -> JobAvailability | None:
         """None where its queue is not the agreement's."""
         if self.team is None or self.place is None:
             return None
         priority = int(spec_of(self.workload).get("priority") or 0)
         jobs = [held.job for held in self.held]
-        return Room(self.plan, flavor, self.team, self.place[1], self.asks.units(flavor), priority, jobs, self.held)
+        return JobAvailability(
+            self.plan, flavor, self.team, self.place[1], self.asks.units(flavor), priority, jobs, self.held
+        )
 
     def fits_nodes(self, flavor: Hardware) -> bool:
         """Whether its pods are no larger than the flavor's nodes, which have the level that it requires."""
@@ -246,7 +248,7 @@ class Case:
     @cached_property
     def context(self) -> Mapping[str, Any]:
         plan, team, space = self.plan, self.team.name if self.team else "", self.target.namespace
-        local = [name_of(queue) for queue in self.snapshot.of("LocalQueue") if space_of(queue) == space]
+        local = [name_of(queue) for queue in self.snapshot.of("LocalQueue") if namespace_of(queue) == space]
         labels = (
             f"{flavor.name}: {', '.join(f'{key}={value}' for key, value in flavor.node_labels.items())}"
             for flavor in plan.flavors
@@ -306,12 +308,12 @@ class Case:
 def cluster_queue_of(snapshot: Snapshot, workload: Object) -> str:
     if admission := status_of(workload).get("admission"):
         return str(admission.get("clusterQueue"))
-    local = snapshot.get("LocalQueue", str(spec_of(workload).get("queueName") or ""), space_of(workload))
+    local = snapshot.get("LocalQueue", str(spec_of(workload).get("queueName") or ""), namespace_of(workload))
     return str(spec_of(local).get("clusterQueue") or "") if local else ""
 
 
 def job_of(workload: Object) -> str:
-    return f"{space_of(workload)}/{holding.owner(workload)[1]}"
+    return f"{namespace_of(workload)}/{holding.owner(workload)[1]}"
 
 
 def _nth(number: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...text.spelling import similar
-from .snapshot import Object, Snapshot, name_of, owners_of, space_of, uid_of
+from .snapshot import Object, Snapshot, name_of, namespace_of, owners_of, uid_of
 
 SHORT = {
     "wl": "workload",
@@ -89,7 +89,7 @@ def find(snapshot: Snapshot, wanted: Wanted) -> Target:
         if _named(kind, entry, wanted):
             one = _target(snapshot, kind, entry)
             targets.setdefault((one.namespace, one.kind, one.name), one)
-        elif kind == "Workload" and (not wanted.namespace or space_of(entry) == wanted.namespace):
+        elif kind == "Workload" and (not wanted.namespace or namespace_of(entry) == wanted.namespace):
             for owner in owners_of(entry):
                 if owner["name"] == wanted.name and wanted.kind in ("", owner["kind"].lower()):
                     one = _target(snapshot, kind, entry)
@@ -107,7 +107,7 @@ def _named(kind: str, body: Object, wanted: Wanted) -> bool:
         return False
     if wanted.kind not in ("", kind.lower()):
         return False
-    return not wanted.namespace or space_of(body) == wanted.namespace
+    return not wanted.namespace or namespace_of(body) == wanted.namespace
 
 
 def _target(snapshot: Snapshot, kind: str, body: Object) -> Target:
@@ -121,10 +121,10 @@ def _target(snapshot: Snapshot, kind: str, body: Object) -> Target:
         uids.add(str(owner["uid"]))
         above = next(((above, one) for above, one in snapshot.all() if uid_of(one) == owner["uid"]), None)
         if above is None:
-            return _with_workload(snapshot, owner["kind"], space_of(body), owner["name"], uids, None, kind, named)
+            return _with_workload(snapshot, owner["kind"], namespace_of(body), owner["name"], uids, None, kind, named)
         kind_above, body = above
         kind = kind_above
-    return _with_workload(snapshot, kind, space_of(body), name_of(body), uids, body, kind, named)
+    return _with_workload(snapshot, kind, namespace_of(body), name_of(body), uids, body, kind, named)
 
 
 def _with_workload(
@@ -172,9 +172,9 @@ def _absent(snapshot: Snapshot, wanted: Wanted) -> str:
 
 def _names(snapshot: Snapshot, namespace: str) -> Iterator[str]:
     for kind, entry in snapshot.all():
-        if namespace and space_of(entry) != namespace:
+        if namespace and namespace_of(entry) != namespace:
             continue
         if kind == "Workload":
-            yield from (f"{space_of(entry)}/{owner['name']}" for owner in owners_of(entry))
+            yield from (f"{namespace_of(entry)}/{owner['name']}" for owner in owners_of(entry))
         if kind in JOBS and not owners_of(entry):
-            yield f"{space_of(entry)}/{name_of(entry)}"
+            yield f"{namespace_of(entry)}/{name_of(entry)}"

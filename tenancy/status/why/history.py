@@ -17,8 +17,8 @@ from .snapshot import (
     event_time,
     is_true,
     labels_of,
+    namespace_of,
     owners_of,
-    space_of,
     status_of,
     time,
     uid_of,
@@ -53,7 +53,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Story:
+class PreemptionHistory:
     plan: Plan
     snapshot: Snapshot
     workload: Object
@@ -63,7 +63,7 @@ class Story:
         """Jobs by UID: of the Workload, of the job, and of what events tell of those that are gone."""
         found: dict[str, str] = {}
         for workload in self.snapshot.of("Workload"):
-            name = f"{space_of(workload)}/{owner(workload)[1]}"
+            name = f"{namespace_of(workload)}/{owner(workload)[1]}"
             found[uid_of(workload)] = name
             found |= {str(one["uid"]): name for one in owners_of(workload)}
             if uid := labels_of(workload).get(JOB_UID):
@@ -123,7 +123,7 @@ class Story:
         return ""
 
     def _team(self) -> str:
-        return self._team_of(space_of(self.workload))
+        return self._team_of(namespace_of(self.workload))
 
     def _team_of(self, namespace: str) -> str:
         space = self.snapshot.get("Namespace", namespace)

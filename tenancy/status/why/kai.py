@@ -21,8 +21,8 @@ from ...cluster.requests import ZERO
 from ...objects import kai
 from ...text.counts import counted
 from ...text.quantity import whole
-from .admitted import Held, of_kai
-from .amounts import Asks
+from .admitted import Admitted, of_kai
+from .amounts import Requests
 from .availability import holds, listed, of_guaranteed
 from .find import Target
 from .model import Answer, Holder, Reason, Said, State, When
@@ -31,15 +31,15 @@ from .snapshot import (
     NONE,
     Object,
     Snapshot,
+    annotations_of,
     condition,
     created,
     event_time,
     is_true,
     labels_of,
     name_of,
-    notes_of,
+    namespace_of,
     owners_of,
-    space_of,
     spec_of,
     status_of,
     uid_of,
@@ -78,21 +78,21 @@ class Case:
         def mine(pod: Object) -> bool:
             if uid_of(pod) in self.target.uids or any(entry["uid"] in self.target.uids for entry in owners_of(pod)):
                 return True
-            return notes_of(pod).get(POD_GROUP) in self.groups
+            return annotations_of(pod).get(POD_GROUP) in self.groups
 
-        return [pod for pod in self.snapshot.of("Pod") if space_of(pod) == self.target.namespace and mine(pod)]
+        return [pod for pod in self.snapshot.of("Pod") if namespace_of(pod) == self.target.namespace and mine(pod)]
 
     @cached_property
     def groups(self) -> set[str]:
         """Names of its PodGroups: of a gang there is one, and a Job has one a pod."""
-        mine = (group for group in self.snapshot.of("PodGroup") if space_of(group) == self.target.namespace)
+        mine = (group for group in self.snapshot.of("PodGroup") if namespace_of(group) == self.target.namespace)
         names = {
             name_of(entry)
             for entry in mine
             if uid_of(entry) in self.target.uids or any(one["uid"] in self.target.uids for one in owners_of(entry))
         }
         named = (pod for pod in self.snapshot.of("Pod") if uid_of(pod) in self.target.uids)
-        return names | {notes_of(entry)[POD_GROUP] for entry in named if POD_GROUP in notes_of(entry)}
+        return names | {annotations_of(entry)[POD_GROUP] for entry in named if POD_GROUP in annotations_of(entry)}
 
     @property
     def running(self) -> list[Object]:
@@ -132,20 +132,20 @@ class Case:
         return State.STOPPED if self.evictions else State.WAITING
 
     @cached_property
-    def asks(self) -> Asks:
+    def asks(self) -> Requests:
         """Of a Job its template, as often as it wants pods; else its pods, those that ask for the same together."""
         template = spec_of(self.target.body or NONE).get("template") or NONE
         if self.target.kind == "Job" and template:
             spec = template.get("spec") or NONE
             each = requests.of_pod(spec, (template.get("metadata") or NONE).get("annotations") or {})
-            return Asks((PodSet("", self.wanted, each, spec.get("nodeSelector") or {}),))
+            return Requests((PodSet("", self.wanted, each, spec.get("nodeSelector") or {}),))
         kinds: dict[str, list[PodSet]] = {}
         for pod in self.pods:
             each = requests.of(pod)
             kinds.setdefault(str(sorted(each.items())), []).append(
                 PodSet("", 1, each, spec_of(pod).get("nodeSelector") or {})
             )
-        return Asks(tuple(replace(several[0], count=len(several)) for several in kinds.values()))
+        return Requests(tuple(replace(several[0], count=len(several)) for several in kinds.values()))
 
     # --- queues
 
@@ -357,7 +357,7 @@ class Case:
     # --- who has it, and who must give it back
 
     @cached_property
-    def held(self) -> list[Held]:
+    def held(self) -> list[Admitted]:
         return of_kai(self.plan, self.snapshot)
 
     def holders(self, keys: set[str]) -> Iterator[Holder]:
@@ -471,7 +471,7 @@ class Case:
         space = self.snapshot.get("Namespace", namespace)
         team = labels_of(space).get(self.plan.team_label, namespace) if space else namespace
         for pod in self.snapshot.of("Pod"):
-            if space_of(pod) == namespace and notes_of(pod).get(POD_GROUP) == name:
+            if namespace_of(pod) == namespace and annotations_of(pod).get(POD_GROUP) == name:
                 owner = next(iter(owners_of(pod)), None)
                 return f"{namespace}/{owner['name'] if owner else name_of(pod)}", team
         match = GROUP.match(name)

@@ -10,10 +10,10 @@ from ...agreement.plan import Plan
 from ...quota.availability import Bound
 from ...text.counts import counted
 from .amounts import each_in_words
-from .availability import Room, ratio
+from .availability import JobAvailability, ratio
 from .case import Case
 from .find import Target
-from .messages import heard, sizes
+from .messages import messages_of, sizes
 from .model import Answer, Reason, Said, State
 from .outside import outside
 from .reasons import Match, explain, match
@@ -56,7 +56,7 @@ def _about(case: Case, headline: str = "") -> Answer:
 
 
 def _waits(case: Case) -> Answer:
-    told, said, equal = heard(case)
+    told, said, equal = messages_of(case)
     matches = [*sizes(case), *told]
     never = case.state is State.HELD or _never(case, matches)
     reasons = _why(case, matches, said)
@@ -65,10 +65,10 @@ def _waits(case: Case) -> Answer:
     # What is free or taken is beside the point where the queue itself is shut to the job, or nobody looks at it.
     shut = never and (case.state is State.HELD or any(_final(match) for match in matches))
     settled = shut or any(match.row.key == "making-room" for match in matches)
-    rooms = case.rooms if case.counted and not settled else {}
+    availabilities = case.availabilities if case.counted and not settled else {}
     holders = [
         holder
-        for room in rooms.values()
+        for room in availabilities.values()
         if room.missing and room.bound is not Bound.MAXIMUM
         for holder in room.holders(case.now)
     ]
@@ -76,10 +76,15 @@ def _waits(case: Case) -> Answer:
         _about(case),
         reasons=tuple(reasons),
         holders=tuple(holders),
-        reclaim=tuple(dict.fromkeys(line for room in rooms.values() for line in room.reclaims())),
-        help=tuple(dict.fromkeys(_help(case, reasons, rooms))),
+        reclaim=tuple(dict.fromkeys(line for room in availabilities.values() for line in room.reclaims())),
+        help=tuple(dict.fromkeys(_help(case, reasons, availabilities))),
         when=when(
-            case.now, list(rooms.values()), {reason.key for reason in reasons}, never, case.before, case.not_before
+            case.now,
+            list(availabilities.values()),
+            {reason.key for reason in reasons},
+            never,
+            case.before,
+            case.not_before,
         ),
         said=tuple(said),
         unseen=UNSEEN if not (case.counted or settled) else "",
@@ -97,7 +102,7 @@ def _why(case: Case, matches: Sequence[Match], said: Sequence[Said]) -> list[Rea
     if not reasons and not case.counted:
         return [Reason("not-told", "Kueue has not said why.")]
     if not reasons:  # it has not looked, or tells of flavors that do not matter
-        numbers = [room.sentence() for room in case.rooms.values()]
+        numbers = [room.sentence() for room in case.availabilities.values()]
         return [Reason("not-told", f"Kueue has not said why. By the agreement's numbers: {text}") for text in numbers]
     return reasons
 
@@ -109,8 +114,8 @@ def _reasons(case: Case, matches: Sequence[Match]) -> Iterator[Reason]:
     }
     for entry in matches:
         flavor, resource = entry.groups.get("flavor", ""), entry.groups.get("resource", "")
-        room = case.rooms.get(flavor)
-        if entry.row.key in ("nodes", "topology-level") and case.rooms and not room:
+        room = case.availabilities.get(flavor)
+        if entry.row.key in ("nodes", "topology-level") and case.availabilities and not room:
             continue  # the job names its flavor: of the others nothing is to be said
         if "topology" in entry.groups and flavor in too_large:
             continue  # no node could, so none does
@@ -131,7 +136,7 @@ def _reasons(case: Case, matches: Sequence[Match]) -> Iterator[Reason]:
             yield explain(entry, case.context)
 
 
-def _ratio_help(room: Room) -> str:
+def _ratio_help(room: JobAvailability) -> str:
     each = {"cpu": Fraction(room.flavor.cpu, 1000), "memory": Fraction(room.flavor.memory)}
     one = room.flavor.count(1).removeprefix("1 ")
     return f"its pods ask for at most {each_in_words(each).replace(', ', ' and ')} for each {one}"
@@ -143,7 +148,7 @@ def _never(case: Case, matches: Sequence[Match]) -> bool:
     if any(_final(match) for match in matches):
         return True
     elsewhere = {match.groups["flavor"] for match in matches if match.row.key == "nodes"}
-    return bool(matches) and (set(case.rooms) or elsewhere) <= stuck | elsewhere
+    return bool(matches) and (set(case.availabilities) or elsewhere) <= stuck | elsewhere
 
 
 def _final(match: Match) -> bool:
@@ -168,21 +173,23 @@ def _held(case: Case) -> Reason:
     return Reason(key, text, "it is submitted anew, or its Workload's spec.active is set to true")
 
 
-def _help(case: Case, reasons: Sequence[Reason], rooms: Mapping[str, Room]) -> Iterator[str]:
-    for room in rooms.values():
+def _help(case: Case, reasons: Sequence[Reason], availabilities: Mapping[str, JobAvailability]) -> Iterator[str]:
+    for room in availabilities.values():
         if room.missing and room.bound is not Bound.MAXIMUM:
             are = "is" if room.missing == 1 else "are"
             yield f"{room.n(room.missing)} of {room.flavor.name} {are} given back by {_whose(room)}"
         if smaller := room.smaller(case.asks):
             yield smaller
     yield from (
-        reason.help for reason in reasons if reason.help and not (reason.key == "short" and case.counted and case.rooms)
+        reason.help
+        for reason in reasons
+        if reason.help and not (reason.key == "short" and case.counted and case.availabilities)
     )
-    if rooms and ELSEWHERE & {reason.key for reason in reasons}:
+    if availabilities and ELSEWHERE & {reason.key for reason in reasons}:
         yield from _elsewhere(case)
 
 
-def _whose(room: Room) -> str:
+def _whose(room: JobAvailability) -> str:
     if room.bound is Bound.PROD:
         return "jobs of the prod slice"
     return f"{room.team.name}'s own jobs" if room.bound is Bound.BORROWABLE else "any of these jobs"

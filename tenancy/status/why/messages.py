@@ -27,7 +27,7 @@ UNTOLD = ("equal", "not-looked", "not-again")  # rows by which Kueue says that i
 ROWS = {row.key: row for row in KUEUE}
 
 
-def heard(case: Case) -> tuple[list[Match], list[Said], Reason | None]:
+def messages_of(case: Case) -> tuple[list[Match], list[Said], Reason | None]:
     """Rows, Kueue's words, and of which equal job they are."""
     matches, said = _told(case, case.workload)
     if _tells(matches) or (said and not matches):
@@ -67,14 +67,16 @@ def _placed(case: Case, match: Match) -> Match:
     if (name := match.groups.get("topology")) is None:
         return match
     flavors = [
-        one for one in case.rooms.values() if (tree := kueue.topology_of(case.plan, one.flavor)) and tree.name == name
+        one
+        for one in case.availabilities.values()
+        if (tree := kueue.topology_of(case.plan, one.flavor)) and tree.name == name
     ]
     return replace(match, groups={**match.groups, "flavor": flavors[0].flavor.name}) if len(flavors) == 1 else match
 
 
 def sizes(case: Case) -> Iterator[Match]:
     """What no node can hold: the agreement says how large its nodes are."""
-    for room in case.rooms.values():
+    for room in case.availabilities.values():
         flavor = room.flavor
         if flavor.unit == "cpu":
             continue

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ...cluster.jobs import PodSet
 from ...cluster.requests import of_pod
 from ...objects.access.namespaces import DEFAULT_QUEUE, PROD_QUEUE
-from .amounts import Asks
+from .amounts import Requests
 from .case import Case
 from .model import Answer, Reason, State, When
 from .reasons import explain, match
-from .snapshot import NONE, Object, is_true, labels_of, name_of, space_of, spec_of
+from .snapshot import NONE, Object, is_true, labels_of, name_of, namespace_of, spec_of
 from .table import KUEUE
 from .when import NEVER
 
@@ -20,8 +20,8 @@ def outside(case: Case) -> Answer:
     """It has no Workload: no queue is named, or Kueue does not look at it."""
     body, space, kind = case.target.body or NONE, case.target.namespace, case.target.kind
     named = labels_of(body).get(QUEUE_LABEL, "") if body else ""
-    local = [name_of(queue) for queue in case.snapshot.of("LocalQueue") if space_of(queue) == space]
-    asks = _asks_of(body)
+    local = [name_of(queue) for queue in case.snapshot.of("LocalQueue") if namespace_of(queue) == space]
+    asks = _requests_of(body)
     text = asks.in_words(case.plan) if asks.pods else ""
     suspended = spec_of(body).get("suspend") is True
     team = case.plan.team.get(case.owner)
@@ -60,14 +60,14 @@ def outside(case: Case) -> Answer:
     )
 
 
-def _asks_of(body: Object) -> Asks:
+def _requests_of(body: Object) -> Requests:
     """Of a Job or a pod that has no Workload; of other kinds nothing is known."""
     spec = spec_of(body)
     if "containers" in spec:
-        return Asks((PodSet("main", 1, of_pod(spec), spec.get("nodeSelector") or {}),))
+        return Requests((PodSet("main", 1, of_pod(spec), spec.get("nodeSelector") or {}),))
     template = (spec.get("template") or NONE).get("spec") or NONE
     if "containers" not in template:
-        return Asks(())
-    return Asks(
+        return Requests(())
+    return Requests(
         (PodSet("main", int(spec.get("parallelism") or 1), of_pod(template), template.get("nodeSelector") or {}),)
     )

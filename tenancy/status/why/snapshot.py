@@ -10,34 +10,34 @@ from datetime import datetime
 from ...cluster.fields import (
     NONE,
     Object,
+    annotations_of,
     condition,
     created,
     event_time,
     is_true,
     labels_of,
     name_of,
+    namespace_of,
     owners_of,
     spec_of,
     status_of,
     time,
     uid_of,
 )
-from ...cluster.fields import annotations_of as notes_of
-from ...cluster.fields import namespace_of as space_of
 
 __all__ = [
     "NONE",
     "Object",
     "Snapshot",
+    "annotations_of",
     "condition",
     "created",
     "event_time",
     "is_true",
     "labels_of",
     "name_of",
-    "notes_of",
+    "namespace_of",
     "owners_of",
-    "space_of",
     "spec_of",
     "status_of",
     "time",
@@ -63,7 +63,9 @@ class Snapshot:
             yield from ((kind, one) for one in several)
 
     def get(self, kind: str, name: str, namespace: str = "") -> Object | None:
-        return next((entry for entry in self.of(kind) if name_of(entry) == name and space_of(entry) == namespace), None)
+        return next(
+            (entry for entry in self.of(kind) if name_of(entry) == name and namespace_of(entry) == namespace), None
+        )
 
     def events(self, *about: Object) -> list[Object]:
         """Of these objects, the oldest first."""

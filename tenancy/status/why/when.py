@@ -9,8 +9,8 @@ from datetime import datetime
 from ...quota.availability import Bound
 from ...text.counts import counted, some
 from ...text.durations import within
-from .admitted import Held
-from .availability import Room
+from .admitted import Admitted
+from .availability import JobAvailability
 from .model import When
 from .times import clock
 
@@ -21,14 +21,14 @@ SHOWN = 3
 
 def when(
     now: datetime,
-    rooms: Sequence[Room],
+    availabilities: Sequence[JobAvailability],
     keys: AbstractSet[str],
     never: bool,
     before: Sequence[str],
     not_before: datetime | None = None,
 ) -> When | None:
     """`keys` are those of the reasons, `before` the jobs that wait before it, `not_before` when Kueue looks at it again."""
-    if never or (rooms and all(room.bound is Bound.MAXIMUM for room in rooms)):
+    if never or (availabilities and all(room.bound is Bound.MAXIMUM for room in availabilities)):
         return When(NEVER, NEVER, True)
     if not_before and not_before > now:
         return When(f"in {within(not_before - now)}, when Kueue puts it back into its queue", "no bound")
@@ -42,9 +42,9 @@ def when(
             "as soon as jobs end, or are evicted, on nodes that together suit its pods",
             "no bound: what ends first may be somewhere else",
         )
-    if not rooms:
+    if not availabilities:
         return None
-    best = min(rooms, key=lambda room: room.missing)
+    best = min(availabilities, key=lambda room: room.missing)
     if best.bound is Bound.NOTHING:
         if "ratio" in keys:
             return When("when jobs that end leave it the CPU or memory that it asks for", "no bound")
@@ -65,7 +65,7 @@ def when(
     return _ends(now, best, before)
 
 
-def _ends(now: datetime, room: Room, before: Sequence[str]) -> When:
+def _ends(now: datetime, room: JobAvailability, before: Sequence[str]) -> When:
     ending = room.frees()
     earliest = f"when jobs that end leave it {room.n(room.missing)}; none of them says when it ends"
     if any(held.ends for held in ending):
@@ -89,5 +89,5 @@ def _ends(now: datetime, room: Room, before: Sequence[str]) -> When:
     return When(earliest, f"no bound: {_names(unlimited)} {'has' if len(unlimited) == 1 else 'have'} no time limit")
 
 
-def _names(several: Sequence[Held]) -> str:
+def _names(several: Sequence[Admitted]) -> str:
     return some([str(held.job) for held in several], SHOWN)
