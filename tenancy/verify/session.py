@@ -25,7 +25,7 @@ from ..objects.identity import AGREEMENT_LABEL
 from ..objects.kinds import KINDS
 from ..text.durations import duration
 from . import clean, safety
-from .checks.model import Check, Scheduler
+from .checks.model import Check, Scheduler, WithKubeVirt
 from .evidence.model import Event, Run
 from .run import verify
 
@@ -68,12 +68,12 @@ class Session:
             result: Kind | None = kinds.get((group, kind))
             return result is not None and (not selector or bool(api.things(result, selector)))
 
-        looked_for = {
-            Scheduler.KUEUE: (KINDS["ClusterQueue"].group, "ClusterQueue", ours),
-            Scheduler.KAI: (KINDS["Queue"].group, "Queue", ours),
-            Scheduler.KUBEVIRT: (KINDS["VirtualMachine"].group, "VirtualMachine", ""),
-        }
-        return [scheduler for scheduler, value in looked_for.items() if has(*value)]
+        looked_for = WithKubeVirt(
+            kueue=(KINDS["ClusterQueue"].group, "ClusterQueue", ours),
+            kai=(KINDS["Queue"].group, "Queue", ours),
+            kubevirt=(KINDS["VirtualMachine"].group, "VirtualMachine", ""),
+        )
+        return [scheduler for scheduler in Scheduler if has(*looked_for[scheduler])]
 
     def prove(
         self, checks: Sequence[Check], watch: Watch, *, agreement: str, allow: str | None, at_once: int | None

@@ -11,12 +11,6 @@ from tenancy.objects.kinds import Part, versions
 from tenancy.objects.registry import OBJECTS, refusals
 from tenancy.objects.schedulers import TITLES, PerScheduler, Scheduler, chosen
 
-# Tables by scheduler that are still dicts of text: whoever makes one a `PerScheduler` takes it off.
-STILL_DICTS = {
-    "tenancy/verify/checks/kinds.py",
-    "tenancy/verify/session.py",
-}
-
 
 def test_a_table_has_a_field_for_each_scheduler() -> None:
     assert [field.name for field in fields(PerScheduler)] == [str(scheduler) for scheduler in Scheduler]
@@ -38,7 +32,7 @@ def test_no_new_table_is_a_dict_by_name() -> None:
                 keys = node.keys if isinstance(node, ast.Dict) else []
                 if names <= {key_of(key) for key in keys}:
                     found.add(str(file.relative_to(ROOT)))
-    assert found <= STILL_DICTS
+    assert not found
 
 
 def key_of(key: ast.expr | None) -> str:

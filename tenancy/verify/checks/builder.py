@@ -80,9 +80,11 @@ class CheckBuilder:
         self.running |= {jobs.name: 0 if jobs.name in waiting else jobs.count for jobs in given}
         stopped = {name: count for name, count in (stops or {}).items() if count}
         most = {name: 2 * count for name, count in (gives or {}).items()} | dict(most_stopped or {})
-        for name, count in (*stopped.items(), *(gives or {}).items()):
+        given_up = {name: count for name, count in (gives or {}).items() if count}
+        started = {name: count for name, count in (starts or {}).items() if count}
+        for name, count in (*stopped.items(), *given_up.items()):
             self.running[name] -= count
-        for name, count in (starts or {}).items():
+        for name, count in started.items():
             self.running[name] += count
         step = Step(
             says,

@@ -53,6 +53,7 @@ def priority(plan: Plan, flavor: Hardware, team: TeamPlan) -> Check:
         why = "its jobs may name no priority above that of a job which names none, and policies refuse others"
         return not_run("priority", team.name, flavor.name, f"{promise}.", queue_of(team), why)
     parts = _parts(most, len(lower), _largest_that_stops(plan, flavor, team))
+    lower = lower[:parts]  # a team that reaches less than one job for each priority shows the lowest of them
     size = sizes(flavor, most // parts)
     first = replace(size.gang("first", team, most), priority=highest)
     part = size.gang("last", team, most // parts)

@@ -107,7 +107,7 @@ def weights(field: KaiFlavor) -> Iterator[Check]:
                 continue
             owned = field.own(one).shared, field.own(two).shared
             over, total = field.shared - sum(owned), one.weight + two.weight
-            if over <= 0 or over * one.weight % (total * field.size):
+            if over <= 0 or not total or over * one.weight % (total * field.size):  # two weights of 0 divide nothing
                 continue
             extra = over * one.weight // total
             mine, others = owned[0] + extra, owned[1] + over - extra

@@ -4,10 +4,10 @@ A new kind is a line here, a function that makes its checks, and a line in the t
 
 from __future__ import annotations
 
-from .model import Scheduler
+from .model import WithKubeVirt
 
-KINDS: dict[Scheduler, dict[str, str]] = {
-    Scheduler.KUEUE: {
+KINDS: WithKubeVirt[dict[str, str]] = WithKubeVirt(
+    kueue={
         "guarantee": "a team gets all it is guaranteed while every other team asks for all it can",
         "reach": "alone a team reaches its guarantee and what it may borrow, and one unit more waits",
         "never-lent": "what a team never lends stays free under pressure from all others at once, and is there at once",
@@ -28,7 +28,7 @@ KINDS: dict[Scheduler, dict[str, str]] = {
         "topology": "a gang lands inside one domain of its level, and one that fits no domain waits",
         "slices": "the slices of one profile are counted apart from other flavors",
     },
-    Scheduler.KAI: {
+    kai={
         "guarantee": "a team gets all it is guaranteed, from its two queues, while every other team holds all it can",
         "reach": "alone a team reaches all that is lent, and one more waits",
         "borrowable": "a team goes no further above what it lends than it may borrow",
@@ -51,11 +51,11 @@ KINDS: dict[Scheduler, dict[str, str]] = {
         "fractions": "two pods share a GPU, and a third waits while no other is free",
         "slices": "the slices of one profile are counted by themselves, in GPUs",
     },
-    Scheduler.KUBEVIRT: {
+    kubevirt={
         "machine-memory": "a machine counts for its memory and what KubeVirt adds to it",
         "machine-second": "a team's machines run all at once, one more is refused, and so is a larger one",
         "machine-stopped": "a stopped machine counts as a machine",
         "machine-no-gpu": "machines take no GPU promise: no queue holds them, and no GPU is used in their namespace",
         "machine-boot": "a machine boots",
     },
-}
+)

@@ -11,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
-from ...objects.schedulers import Place
+from ...objects.schedulers import PerScheduler, Place
+
+T = TypeVar("T")
 
 
 class Scheduler(StrEnum):
@@ -21,11 +24,15 @@ class Scheduler(StrEnum):
     KUBEVIRT = "kubevirt"
 
 
-class After(StrEnum):
-    """What happened to jobs that held quota before a step."""
+@dataclass(frozen=True, slots=True)
+class WithKubeVirt(PerScheduler[T]):
+    """One value for each scheduler, and one for KubeVirt, whose machines have checks too."""
 
-    KEPT = "kept"
-    STOPPED = "stopped"
+    kubevirt: T
+
+    def __getitem__(self, scheduler: StrEnum) -> T:
+        value: T = getattr(self, scheduler.value)
+        return value
 
 
 @dataclass(frozen=True)
