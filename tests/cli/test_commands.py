@@ -64,7 +64,7 @@ def test_check_says_every_problem_and_exits_2(here: Path) -> None:
 def test_check_with_advice_exits_0(here: Path) -> None:
     (here / "tenancy.toml").write_text(ONE_FLAVOR)
     code, out, _ = run("check")
-    assert code == 0 and out.startswith("tenancy.toml:1:1: advice: teams: holds no team")
+    assert code == 0 and out.startswith("tenancy.toml:1:1: advice: teams: has no teams")
 
 
 def test_check_as_json_is_a_list_of_findings(here: Path) -> None:
@@ -146,6 +146,7 @@ def test_show_as_json_has_the_numbers_the_objects_and_the_fidelity(here: Path) -
         "borrowable": None,
         "prod": 0,
         "reach": 24,
+        "reserved": 8,
     }
     assert shown["objects"] == {"kueue": {"ResourceFlavor": 1, "Cohort": 1, "ClusterQueue": 3}, "kai": {"Queue": 8}}
     assert {entry["level"] for entry in shown["fidelity"]} == {"exact", "approximate"}

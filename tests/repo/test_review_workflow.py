@@ -71,7 +71,7 @@ def test_a_change_that_the_cluster_refuses_fails_and_says_which(merge: Path) -> 
     (merge / "old.toml").write_text(BEFORE + levels)
     (merge / "tenancy.toml").write_text(BEFORE + levels.replace('"a/b", ', ""))
     done = run(merge, name, OLD="old.toml")
-    assert done.returncode == 1 and "Topology/t is refused" in done.stdout
+    assert done.returncode == 1 and "Topology/t: refused" in done.stdout
 
 
 def test_leads_are_asked_by_their_names_on_github(merge: Path) -> None:

@@ -151,5 +151,5 @@ def test_without_the_extra_a_command_that_needs_it_says_so(folder: Path, command
     main = f"from gpu_tenancy.cli import main; sys.argv = ['tenancy', *{command!r}]; main()"
     done = run(folder, "python", "-c", f"{missing}; {main}")
     assert done.returncode == 2
-    assert done.stderr.endswith("here: for what needs a cluster, pip install 'gpu-tenancy[lab]'\n")
+    assert done.stderr.endswith("is not installed: commands that need a cluster need pip install 'gpu-tenancy[lab]'\n")
     assert len(done.stderr.splitlines()) == 1
