@@ -146,7 +146,10 @@ def test_what_happens_on_kueue_is_what_is_shown(shared: Folder, client: Client, 
             found = status.until(lambda entry: entry["inference"]["waiting"]["jobs"] == 1)
             assert next(iter(found)) == "inference" and short(found["inference"]) == ["stopped"]
             code, out = status("--fail-on", "short")
-            assert code == 1 and "VIOLATED inference: ClusterQueue/inference is stopped (Hold): its jobs do not start" in out
+            assert (
+                code == 1
+                and "VIOLATED inference: ClusterQueue/inference is stopped (Hold): its jobs do not start" in out
+            )
             teams.submit("inference", "other", Ask(gpu, 1))
             client.delete(Job, "job", namespace="inference", cascade=CascadeType.BACKGROUND)
         teams.until(lambda: "inference/other" in teams.flavors(), lambda: teams.said("inference/other"))
