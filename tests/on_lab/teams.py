@@ -99,7 +99,7 @@ class Teams:
         events = self.client.list(Event, namespace=result["metadata"]["namespace"], fields=of_it)
         return [str(reserved["message"]), *(str(event.message) for event in events)]
 
-    def stopped(self) -> dict[str, str]:
+    def preempted(self) -> dict[str, str]:
         """Every job that was ever preempted, with Kueue's reason; of one that holds quota again it is `QuotaReserved`."""
         preempted = {job: condition(workload, "Preempted") for job, workload in self.workloads().items()}
         return {job: value["reason"] for job, value in preempted.items() if value}

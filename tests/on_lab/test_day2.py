@@ -284,7 +284,7 @@ def test_a_quota_below_what_is_used_and_another_department_stop_nobody(scene: Sc
     assert scene.uids() == before, "no queue was made anew"
     teams.submit("research", "three", ask(teams, 1))
     teams.waits("research/three", "insufficient")
-    assert teams.stopped() == {}
+    assert teams.preempted() == {}
     assert sorted(teams.pods()) == ["research/one", "research/two"]
 
 
@@ -360,7 +360,7 @@ def test_a_flavor_with_another_name_forgets_the_jobs_that_run_on_it(scene: Scene
     after.submit("training", "two", ask(after, 4, 3))  # all that is guaranteed, beside what runs
     after.until(lambda: "training/two" in after.flavors(), lambda: after.said("training/two"))
     assert after.flavors() == {"training/one": "gpu", "training/two": "h100"}
-    assert after.stopped() == {}
+    assert after.preempted() == {}
 
 
 # --- a release ------------------------------------------------------------------------------------------------------------

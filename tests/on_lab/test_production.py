@@ -151,11 +151,11 @@ def test_a_job_that_names_none_gets_the_first_that_fits(idle: Teams, plan: Plan)
         "tts/gpu": second.name,
         "embeddings/slice": other.name,
     }
-    assert not idle.stopped()
+    assert not idle.preempted()
     idle.submit("embeddings", "named", Ask(first, units=8))
     idle.runs("embeddings/named")
     assert idle.flavors()["embeddings/named"] == first.name
-    assert list(idle.stopped()) == ["platform/gpus"]
+    assert list(idle.preempted()) == ["platform/gpus"]
     idle.runs("platform/gpus", first.nodes)  # again, where so many nodes have room for its pods
     assert idle.flavors()["platform/gpus"] == "hgx-h100"
 
@@ -193,7 +193,7 @@ def test_prod_takes_back_at_once(idle: Teams, plan: Plan, capsys: pytest.Capture
     idle.submit("ranking", "prod", Ask(hgx, units=8, pods=size), queue="prod")
     idle.runs("ranking/prod", size)
     took = time.monotonic() - started
-    assert list(idle.stopped().values()) == ["InCohortReclamation"]
+    assert list(idle.preempted().values()) == ["InCohortReclamation"]
     with capsys.disabled():
         print(f"\nprod took back {slice_} of {jobs * slice_} borrowed GPUs in {took:.1f} s")
 
@@ -248,8 +248,8 @@ def test_whose_jobs_are_stopped_when_prod_takes_back(
     idle.submit("asr", "prod", Ask(flavor, units=8, pods=asr.prod // 8), queue="prod")
     idle.runs("asr/prod", asr.prod // 8)
     idle.runs("asr/newest", asr.regular // 8)
-    assert sorted(idle.stopped()) == hit
-    assert idle.stopped()["tts/borrows"] == "InCohortReclamation"
+    assert sorted(idle.preempted()) == hit
+    assert idle.preempted()["tts/borrows"] == "InCohortReclamation"
 
 
 # --- slices that go by a GPU's name -------------------------------------------------------------------------------------

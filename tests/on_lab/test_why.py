@@ -155,7 +155,7 @@ def test_a_job_that_was_stopped_hears_by_whom_and_by_which_promise(teams: Teams,
     """And the one who takes it back is told before that it may: nothing else foretells so much."""
     teams.submit("training", "returns", Ask(teams.plan.flavor["gpu"], 4, 2))
     teams.runs("training/returns", 2)
-    teams.until(lambda: "research/sweep" in teams.stopped(), lambda: "nobody was stopped")
+    teams.until(lambda: "research/sweep" in teams.preempted(), lambda: "nobody was stopped")
     teams.until(lambda: "research/sweep" not in teams.flavors(), lambda: "it holds its quota")
     result = why("research/sweep")
     assert result["state"] == "stopped"
