@@ -300,7 +300,7 @@ def test_a_team_that_goes_with_its_jobs_running(scene: Scene) -> None:
     scene.project.agree(without)
     scene.until(lambda: reserving(scene, "research") == 2, "Kueue does not count them")
     told = one_line(scene.project.preview().ok().said)
-    assert "research leaves the agreement, and 2 of its jobs run, on 8 GPUs: they run on" in told
+    assert "research leaves the agreement, and 2 of its jobs run, on 8 GPUs: they keep running" in told
     assert "`pulumi up` waits 10s for that" in told
     failed = scene.project.up()
     assert failed.code != 0
