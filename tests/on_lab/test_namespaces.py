@@ -195,7 +195,7 @@ def test_somebodys_local_queue_is_refused_by_name(scene: Scene) -> None:
     scene.project.agree(SMALL)
     done = scene.project.up()
     assert done.code != 0
-    assert "LocalQueue/lab/default: on the cluster already" in done.said
+    assert "LocalQueue/lab/default: already on the cluster" in done.said
     assert scene.queues() == {"lab/default": "theirs"}
 
 

@@ -124,7 +124,7 @@ def test_objects_of_others_are_refused_by_name_and_left_alone(project: Project) 
     for command in (project.preview, project.up):
         done = command()
         assert done.code != 0
-        assert "ClusterQueue/research, ClusterQueue/training: on the cluster already" in done.said
+        assert "ClusterQueue/research, ClusterQueue/training: already on the cluster" in done.said
     assert project.on_cluster() == before
 
 

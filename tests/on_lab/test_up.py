@@ -76,7 +76,8 @@ def test_everything_listens_on_loopback(shared: Folder) -> None:
 
 def test_a_second_up_changes_nothing_and_is_at_once(shared: Folder, plan: Plan) -> None:
     before = {name: process.pid for name, process in running(shared).items()}
-    began = time.process_time()  # of this process: another lab that starts beside it may hold the lock for half a minute
+    # Of this process: another lab that starts beside it may hold the lock for half a minute.
+    began = time.process_time()
     lab.up(plan, "shared")
     assert time.process_time() - began < 5
     assert {name: process.pid for name, process in running(shared).items()} == before
@@ -239,6 +240,6 @@ def test_what_no_registry_has_is_said_plainly(
     monkeypatch.setenv("TENANCY_CONTROLLERS", str(tmp_path))
     with pytest.raises(LabError, match="has no program fake-gpu-operator/bin/status-updater"):
         lab.up(plan, "given", ("fake-gpu-operator",))
-    with pytest.raises(LabError, match="the lab has no controller 'kay'; there are jobset, trainer, kai, "):
+    with pytest.raises(LabError, match="the lab has no controller 'kay'; choose from jobset, trainer, kai, "):
         lab.up(plan, "given", ("kay",))
     assert not folder("given").path.exists()
